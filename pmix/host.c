@@ -21,6 +21,7 @@
 #include "pmix/host_listener.h"
 #include "pmix/host_loop.h"
 #include "pmix/host_modex.h"
+#include "pmix/host_query.h"
 #include "pmix/host_request.h"
 #include "pmix/host_status.h"
 #include "pmix/host_thread.h"
@@ -49,17 +50,9 @@ static const struct {
 
 #define SETTINGS_COUNT (sizeof(settings) / sizeof(settings[0]))
 
-/* Requests not served yet.  libpmix itself refuses a missing upcall with NOT_SUPPORTED, with three
- * exceptions: it uses the memory of a connect and a disconnect after freeing it (4.2.2), reports
- * for a query that no server can be reached (4.2.2), and answers only one member of a group
+/* libpmix itself refuses a missing upcall with NOT_SUPPORTED, with two exceptions: it uses the memory
+ * of a connect and a disconnect after freeing it (4.2.2), and answers only one member of a group
  * (5.0.7). */
-static pmix_status_t host_query_upcall(pmix_proc_t *proc, pmix_query_t *queries,
-                                       size_t queries_count, pmix_info_cbfunc_t callback,
-                                       void *context)
-{
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
 static pmix_server_module_t module = {
     .client_connected2 = host_client_connected,
     .client_finalized = host_client_finalized,
@@ -69,7 +62,7 @@ static pmix_server_module_t module = {
     .connect = host_connect_upcall,
     .disconnect = host_disconnect_upcall,
     .log = host_client_log,
-    .query = host_query_upcall,
+    .query = host_query,
     .notify_event = host_client_event,
 };
 

@@ -476,3 +476,15 @@ int host_job_process(const struct host *host, const struct pmi_process *process,
     ret_process->rank = process->rank;
     return 0;
 }
+
+int host_job_first(const struct host *host, char namespace[PMI_NAMESPACE_BYTES])
+{
+    const struct host_registration *registration;
+    size_t cursor = 0;
+
+    registration = hash_map_next(host->jobs, &cursor);
+    if (registration == NULL)
+        return -ENOENT;
+    memcpy(namespace, registration->namespace, strlen(registration->namespace) + 1);
+    return 0;
+}

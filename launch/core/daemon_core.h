@@ -144,6 +144,8 @@ struct daemon_pmi_ops {
                                        const struct operation_name *key, uint32_t index);
     void (*stand_in)(void *context, uint32_t job, const struct operation_name *key,
                      const struct ranges *places);
+    /* JOB_MESSAGE_QUERY: appends the answer, or refuses with a negative errno. */
+    int (*query)(void *context, const void *data, size_t bytes, struct buffer *answer);
 };
 
 /* The starter, and the daemons that it has started. */

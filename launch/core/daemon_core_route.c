@@ -97,13 +97,23 @@ void daemon_core_route_received(struct daemon_core *core, const struct daemon_ev
 
 /* ---- requests and replies ---- */
 
-static void reply_refused(struct daemon_core *core, const struct daemon_event *event)
+static void reply_with(struct daemon_core *core, const struct daemon_event *event, int status,
+                       const struct buffer *data)
+{
+    core->tree->reply(core->tree_context, event->place, event->id,
+                      job_reply_message(status, data->data, data->length_bytes));
+}
+
+static int answer_query(struct daemon_core *core, const struct daemon_event *event,
+                        const struct wire_reader *reader)
 {
     struct buffer answer = {0};
+    int rc = core->ops->pmi->query(core->context, reader->position, wire_left(reader), &answer);
 
-    wire_put_u32(&answer, (uint32_t)-ENOENT);
-    core->tree->reply(core->tree_context, event->place, event->id, message_from_buffer(&answer));
+    if (rc == 0)
+        reply_with(core, event, 0, &answer);
     buffer_fini(&answer);
+    return rc;
 }
 
 void daemon_core_route_request(struct daemon_core *core, const struct daemon_event *event)
@@ -120,8 +130,10 @@ void daemon_core_route_request(struct daemon_core *core, const struct daemon_eve
                                      event->id, &reader);
     else if (kind == JOB_MESSAGE_ROLL && event->place == 0)
         rc = stall_report_answer(core, event->id, &reader);
+    else if (kind == JOB_MESSAGE_QUERY)
+        rc = answer_query(core, event, &reader);
     if (rc < 0)
-        reply_refused(core, event);
+        reply_with(core, event, rc, &(struct buffer){0});
 }
 
 void daemon_core_route_reply(struct daemon_core *core, const struct daemon_event *event)

@@ -98,8 +98,10 @@ static void process_exited(void *context, uint64_t id, int wait_status, int by_u
         return;
     }
     job = job_of(daemon, id);
-    if (job)
+    if (job) {
         job->start_short_ns = 0;
+        job->ends[event.index] = wait_status;
+    }
     if (job && job->rank_pmi && rank_pmi_exited(job->rank_pmi, event.index))
         daemon_job_event(daemon, &abnormal);
     event.flag = by_us;

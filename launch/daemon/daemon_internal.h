@@ -44,6 +44,7 @@ struct daemon_job {
     struct output *output;
     struct rank_pmi *rank_pmi; /* NULL: it could not be created */
     pid_t *pids;               /* by local rank; 0: not started */
+    int *ends;                 /* their wait statuses, once they have ended */
     struct input *input;
     int input_fd; /* the process's end, until it has started; else -1 */
     /* local ranks yet to be started: [start_next, start_end) */
@@ -165,6 +166,10 @@ extern const struct daemon_pmi_ops daemon_pmi_ops;
 struct daemon_job *daemon_job_find(const struct daemon *daemon, uint32_t number); /* or NULL */
 void daemon_jobs_close(struct daemon *daemon);
 void daemon_job_event(struct daemon *daemon, struct job_event *event);
+
+/* daemon_query.c */
+/* What this place says to a query (pmix/pmi_query.h); -errno if nothing. */
+int daemon_query(struct daemon *daemon, const void *data, size_t bytes, struct buffer *answer);
 
 /* daemon_start.c */
 void daemon_start_ranks(struct daemon_job *job, uint32_t first, uint32_t count);

@@ -176,6 +176,11 @@ static void rank_pmi_stalled(void *context, const struct operation_name *key,
     daemon_core_step(job->daemon->core, &event);
 }
 
+static int rank_pmi_ask_here(void *context, const void *data, size_t bytes, struct buffer *answer)
+{
+    return daemon_query(((struct daemon_job *)context)->daemon, data, bytes, answer);
+}
+
 /* ---- life ---- */
 
 static void open_rank_pmi(struct daemon_job *job)
@@ -194,6 +199,7 @@ static void open_rank_pmi(struct daemon_job *job)
         .stalled = rank_pmi_stalled,
         .text = rank_pmi_text,
         .failed = rank_pmi_failed,
+        .query = rank_pmi_ask_here,
         .ready = rank_pmi_ready,
     };
     struct rank_pmi_config config = {
@@ -263,6 +269,7 @@ static void ops_open(void *context, uint32_t number)
         output_create(daemon->loop, job->local->count,
                       output_window_bytes(daemon->record.instance.places - 1), &output_events, job);
     job->pids = memory_allocate_zeroed((job->local->count + 1) * sizeof *job->pids);
+    job->ends = memory_allocate_zeroed((job->local->count + 1) * sizeof *job->ends);
     list_append(&daemon->jobs, &job->node);
     open_rank_pmi(job);
     open_input(job);
@@ -280,6 +287,7 @@ static void job_close(struct daemon_job *job)
     input_destroy(job->input);
     daemon_close_input_fd(job);
     free(job->pids);
+    free(job->ends);
     free(job);
 }
 
@@ -466,6 +474,11 @@ static void pmi_stand_in(void *context, uint32_t number, const struct operation_
     rank_pmi_stand_in(rank_pmi, key, places);
 }
 
+static int pmi_query(void *context, const void *data, size_t bytes, struct buffer *answer)
+{
+    return daemon_query(context, data, bytes, answer);
+}
+
 const struct daemon_pmi_ops daemon_pmi_ops = {
     .result = pmi_result,
     .request = pmi_request,
@@ -473,4 +486,5 @@ const struct daemon_pmi_ops daemon_pmi_ops = {
     .is_served = pmi_is_served,
     .rank_state = pmi_rank_state,
     .stand_in = pmi_stand_in,
+    .query = pmi_query,
 };

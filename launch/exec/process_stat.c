@@ -8,25 +8,46 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The third word of the file; the second is in brackets and may hold anything. */
-uint8_t process_stat_state(pid_t pid)
+/* Without the final NUL; 0 if it cannot be read. */
+static size_t read_file(pid_t pid, const char *name, char *text, size_t text_bytes)
 {
-    char path[64], text[512];
-    const char *end;
+    char path[64];
     ssize_t bytes;
     int fd;
 
     if (pid <= 0)
         return 0;
-    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return 0;
-    bytes = read(fd, text, sizeof(text) - 1);
+    bytes = read(fd, text, text_bytes - 1);
     close(fd);
     if (bytes <= 0)
         return 0;
     text[bytes] = 0;
+    return (size_t)bytes;
+}
+
+/* The third word of the file; the second is in brackets and may hold anything. */
+uint8_t process_stat_state(pid_t pid)
+{
+    char text[512];
+    const char *end;
+
+    if (read_file(pid, "stat", text, sizeof(text)) == 0)
+        return 0;
     end = strrchr(text, ')');
     return end != NULL && end[1] == ' ' ? (uint8_t)end[2] : 0;
+}
+
+/* The second number of the file, in pages. */
+uint64_t process_stat_memory_kib(pid_t pid)
+{
+    unsigned long long pages;
+    char text[256];
+
+    if (read_file(pid, "statm", text, sizeof(text)) == 0 || sscanf(text, "%*u %llu", &pages) != 1)
+        return 0;
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE) / 1024;
 }

@@ -10,5 +10,7 @@
 
 /* The letter in /proc/PID/stat (proc(5)), or 0 if there is no such process. */
 uint8_t process_stat_state(pid_t pid);
+/* Its memory that is not swapped out, in KiB; 0 if there is no such process. */
+uint64_t process_stat_memory_kib(pid_t pid);
 
 #endif

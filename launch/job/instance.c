@@ -110,6 +110,46 @@ int instance_job_is_running(const struct instance *instance, uint32_t number)
     return job != NULL && (job->phase == JOB_LAUNCHING || job->phase == JOB_RUNNING);
 }
 
+enum instance_job_state instance_job_state(const struct instance *instance, uint32_t number)
+{
+    static const enum instance_job_state states[JOB_PHASE_COUNT] = {
+        [JOB_QUEUED] = INSTANCE_JOB_WAITING,     [JOB_SURVEYING] = INSTANCE_JOB_WAITING,
+        [JOB_LAUNCHING] = INSTANCE_JOB_STARTING, [JOB_RUNNING] = INSTANCE_JOB_RUNNING,
+        [JOB_ENDING] = INSTANCE_JOB_ENDING,      [JOB_FLUSHING] = INSTANCE_JOB_ENDED,
+        [JOB_LINGERING] = INSTANCE_JOB_ENDED,    [JOB_OVER] = INSTANCE_JOB_ENDED,
+    };
+    const struct job *job = instance_find_job(instance, number);
+
+    assert(job != NULL);
+    return states[job->phase];
+}
+
+void instance_part_numbers(const struct instance *instance, struct ranges *ret_numbers)
+{
+    struct list_link *node, *spare;
+
+    list_for_each(&instance->parts, node, spare)
+    {
+        uint32_t number = list_entry(node, struct job_part, node)->local.number;
+
+        ranges_add(ret_numbers, number, number);
+    }
+}
+
+void instance_job_numbers(const struct instance *instance, struct ranges *ret_numbers)
+{
+    struct list_link *node, *spare;
+
+    if (instance->root == NULL)
+        return;
+    list_for_each(&instance->root->jobs, node, spare)
+    {
+        uint32_t number = list_entry(node, struct job, node)->number;
+
+        ranges_add(ret_numbers, number, number);
+    }
+}
+
 uint32_t instance_jobs(const struct instance *instance)
 {
     return instance->root ? instance->root->unreported : 0;

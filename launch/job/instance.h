@@ -41,6 +41,16 @@ const struct placement_map *instance_job_map(const struct instance *instance, ui
 /* The index of a rank's node; -ENOENT before the launch, or if there is no such rank. */
 int instance_job_find(const struct instance *instance, uint32_t number, uint32_t rank,
                       uint32_t *ret_node);
+/* How far it is. */
+enum instance_job_state {
+    INSTANCE_JOB_WAITING, /* for the instance, or for what its nodes say of themselves */
+    INSTANCE_JOB_STARTING,
+    INSTANCE_JOB_RUNNING,
+    INSTANCE_JOB_ENDING,
+    INSTANCE_JOB_ENDED /* all processes have ended */
+};
+/* Of a job that is kept. */
+enum instance_job_state instance_job_state(const struct instance *instance, uint32_t number);
 /* 1 from its launch until it is being ended. */
 int instance_job_is_running(const struct instance *instance, uint32_t number);
 /* Its nodes and the slots used by jobs (alloc/node_pool.h). */
@@ -49,6 +59,9 @@ const struct node_pool *instance_book(const struct instance *instance);
 uint32_t instance_jobs(const struct instance *instance);
 uint32_t instance_kept_jobs(const struct instance *instance);
 uint32_t instance_parts(const struct instance *instance); /* of jobs, at this place */
+/* The numbers of these, and at the root of the kept jobs. */
+void instance_part_numbers(const struct instance *instance, struct ranges *ret_numbers);
+void instance_job_numbers(const struct instance *instance, struct ranges *ret_numbers);
 enum instance_policy instance_policy(const struct instance *instance);
 
 #endif

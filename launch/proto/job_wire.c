@@ -111,6 +111,32 @@ int job_text_decode(struct wire_reader *reader, uint32_t *ret_number, uint8_t *r
     return wire_finish(reader);
 }
 
+struct message *job_request_message(enum job_message kind, const void *data, size_t bytes)
+{
+    struct buffer payload = {0};
+    struct message *message;
+
+    assert(kind < JOB_MESSAGE_COUNT);
+    wire_put_u8(&payload, (uint8_t)kind);
+    buffer_append(&payload, data, bytes);
+    message = message_from_buffer(&payload);
+    buffer_fini(&payload);
+    return message;
+}
+
+struct message *job_reply_message(int status, const void *data, size_t bytes)
+{
+    struct buffer payload = {0};
+    struct message *message;
+
+    assert(status <= 0);
+    wire_put_u32(&payload, (uint32_t)status);
+    buffer_append(&payload, data, bytes);
+    message = message_from_buffer(&payload);
+    buffer_fini(&payload);
+    return message;
+}
+
 void job_end_message_encode(const struct job_end_message *message, struct buffer *out)
 {
     wire_put_u8(out, JOB_MESSAGE_END);

@@ -51,6 +51,8 @@ enum job_message {
     JOB_MESSAGE_CANCEL, /* u32 signal, string: its sender, "" if not known */
     /* request: struct job_blob_request; its reply: i32 status, the node's last data of that set */
     JOB_MESSAGE_BLOB,
+    /* request: a question about the root or a node, pmi_query.h; its reply: i32 status, the answer */
+    JOB_MESSAGE_QUERY,
     JOB_MESSAGE_COUNT
 };
 
@@ -192,6 +194,10 @@ int job_end_message_decode(struct job_end_message *ret_message, struct wire_read
 void job_text_encode(uint32_t number, uint8_t level, const char *text, struct buffer *out);
 int job_text_decode(struct wire_reader *reader, uint32_t *ret_number, uint8_t *ret_level,
                     char **ret_text);
+
+/* A request to another daemon, which begins with its kind, and its reply, which begins with the status. */
+struct message *job_request_message(enum job_message kind, const void *data, size_t bytes);
+struct message *job_reply_message(int status, const void *data, size_t bytes);
 
 /* Keeps the more significant failure: first a process that could not be started, which explains the
  * rest, then an abort, then the lowest rank. */

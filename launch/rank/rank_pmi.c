@@ -340,7 +340,6 @@ void rank_pmi_environment(struct rank_pmi *rank_pmi, uint32_t index, int target_
 int rank_pmi_exited(struct rank_pmi *rank_pmi, uint32_t index)
 {
     const struct job_local *job = rank_pmi->config.job;
-    struct client *client = &rank_pmi->clients[index];
 
     assert(index < job->count && rank_pmi->ended_count < job->count);
     rank_pmi_pmix_exited(rank_pmi, index);
@@ -348,6 +347,14 @@ int rank_pmi_exited(struct rank_pmi *rank_pmi, uint32_t index)
         job->spec.on_failure == JOB_ON_FAILURE_CONTINUE)
         rank_pmi_collective_stand_in(rank_pmi); /* so that others that fence with them need not
                                                  * ask */
+    return rank_pmi_is_connected(rank_pmi, index);
+}
+
+int rank_pmi_is_connected(const struct rank_pmi *rank_pmi, uint32_t index)
+{
+    const struct client *client = &rank_pmi->clients[index];
+
+    assert(index < rank_pmi->config.job->count);
     return client->state[SPEAKER_SOCKET] == CLIENT_CONNECTED ||
            client->state[SPEAKER_PMIX] == CLIENT_CONNECTED;
 }

@@ -42,6 +42,8 @@ struct rank_pmi_events {
     void (*text)(void *context, const char *text, size_t text_bytes);
     /* The services cannot go on (the PMIx server did not start, or has died): the job must end. */
     void (*failed)(void *context, const struct error *why);
+    /* What this place says to a query (pmix/pmi_query.h): appends the answer, or -errno. */
+    int (*query)(void *context, const void *data, size_t bytes, struct buffer *answer);
     /* rank_pmi_must_wait has become false. */
     void (*ready)(void *context);
 };
@@ -74,6 +76,8 @@ void rank_pmi_environment(struct rank_pmi *rank_pmi, uint32_t index, int target_
                           struct buffer *out);
 /* 1 if the rank had connected to a server and exited without finalize. */
 int rank_pmi_exited(struct rank_pmi *rank_pmi, uint32_t index);
+/* 1 while a rank has connected to a server and not finalized. */
+int rank_pmi_is_connected(const struct rank_pmi *rank_pmi, uint32_t index);
 /* The state of a rank that has not ended with respect to an operation. */
 enum job_stall_state rank_pmi_stall_state(const struct rank_pmi *rank_pmi,
                                           const struct operation_name *key, uint32_t index);

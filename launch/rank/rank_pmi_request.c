@@ -13,7 +13,9 @@
 #include "launch/rank/rank_pmi_internal.h"
 
 /* A kind without one is not supported. */
-static rank_pmi_service *const services[PMI_REQUEST_KIND_COUNT] = {0};
+static rank_pmi_service *const services[PMI_REQUEST_KIND_COUNT] = {
+    [PMI_REQUEST_QUERY] = rank_pmi_query,
+};
 
 void rank_pmi_serve(struct speaker *speaker, const struct pmi_request *request)
 {

@@ -291,6 +291,15 @@ static void pmi_stand_in(void *context, uint32_t job, const struct operation_nam
     assert(!"simulated jobs end when a rank fails");
 }
 
+static int pmi_query(void *context, const void *data, size_t bytes, struct buffer *answer)
+{
+    (void)context;
+    (void)data;
+    (void)bytes;
+    (void)answer;
+    return -ENOTSUP;
+}
+
 static const struct daemon_pmi_ops pmi_ops = {
     .result = pmi_result,
     .request = pmi_request,
@@ -298,6 +307,7 @@ static const struct daemon_pmi_ops pmi_ops = {
     .is_served = pmi_is_served,
     .rank_state = pmi_rank_state,
     .stand_in = pmi_stand_in,
+    .query = pmi_query,
 };
 
 /* ---- the end ---- */

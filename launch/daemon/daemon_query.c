@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What this daemon knows of the processes that it runs, for those that ask (launch/rank/rank_query.h). */
+#include "config.h"
+
+#include <assert.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "launch/daemon/daemon_internal.h"
+#include "launch/exec/process_stat.h"
+#include "launch/rank/rank_query.h"
+
+static void describe_end(int wait_status, struct pmi_process_facts *process)
+{
+    if (WIFSIGNALED(wait_status)) {
+        process->state = PMI_PROCESS_KILLED;
+        process->code = (uint32_t)WTERMSIG(wait_status);
+    } else {
+        process->state = PMI_PROCESS_EXITED;
+        process->code = (uint32_t)WEXITSTATUS(wait_status);
+    }
+}
+
+/* A process may have connected before the helper reports its start. */
+static void describe_living(const struct daemon_job *job, uint32_t index, int with_memory,
+                            struct pmi_process_facts *process)
+{
+    process->pid = (uint32_t)job->pids[index];
+    if (job->rank_pmi != NULL && rank_pmi_is_connected(job->rank_pmi, index))
+        process->state = PMI_PROCESS_CONNECTED;
+    else if (process->pid > 0)
+        process->state = PMI_PROCESS_RUNNING;
+    if (with_memory)
+        process->memory_kib = process_stat_memory_kib(job->pids[index]);
+}
+
+static void describe_process(void *context, uint32_t number, uint32_t index, int with_memory,
+                             struct pmi_process_facts *process)
+{
+    const struct daemon *daemon = context;
+    const struct daemon_job *job = daemon_job_find(daemon, number);
+    int has_ended = instance_part_has_ended(daemon_core_instance(daemon->core), number, index);
+
+    process->state = PMI_PROCESS_STARTING;
+    if (job == NULL)
+        return;
+    assert(index < job->local->count);
+    if (has_ended && job->pids[index] == 0) {
+        process->state = PMI_PROCESS_FAILED;
+    } else if (has_ended) {
+        describe_end(job->ends[index], process);
+    } else {
+        describe_living(job, index, with_memory, process);
+    }
+}
+
+static uint64_t own_memory_kib(void *context)
+{
+    (void)context;
+    return process_stat_memory_kib(getpid());
+}
+
+int daemon_query(struct daemon *daemon, const void *data, size_t bytes, struct buffer *answer)
+{
+    struct rank_query_place place = {
+        .instance = daemon_core_instance(daemon->core),
+        .jobs_name = daemon->jobs_name,
+        .node_name = daemon->record.name,
+        .context = daemon,
+        .daemon_kib = own_memory_kib,
+        .process = describe_process,
+    };
+
+    daemon_check(daemon);
+    return rank_query_answer(&place, data, bytes, answer);
+}

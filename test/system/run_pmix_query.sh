@@ -1,0 +1,107 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# PMIx_Query_info by a real client of libpmix (test/tool/pmix_query.c), on one node and on four: what is known of
+# jobs and processes, wherever they run, and what the standard has for questions without an answer.
+. "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
+. "$srcdir/test/support/run_lib.sh"
+
+program=$top_builddir/test/tool/pmix_query
+[ -x "$program" ] || skip_all "pmix_query is not built"
+
+one=(--virtual-nodes 1 --per-node 2 -n 2)
+four=(--virtual-nodes 4 --per-node 2 -n 8)
+
+# said EXPECTED NAME OPTION... -- STEP...: the ranks make the steps; EXPECTED is what is printed.
+said() {
+    local expected=$1 name=$2 options=()
+    shift 2
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    run "$banyan" run --timeout 60 --mpi pmix "${options[@]}" "$program" "$@" </dev/null
+    is "$status:$(sed 's/  */ /g; s/ $//' <<<"$out")" "0:$expected" "$name"
+    [ -z "$err" ] || diag "$err"
+}
+
+table() { # RANKS PER_NODE: the lines of a table of processes that are connected, state 6
+    for ((i = 0; i < $1; i++)); do
+        printf ' %d@v%d:pmix_query:6:0:pid' "$i" $((i / $2 + 1))
+    done
+}
+
+# ---- Jobs ----
+
+for nodes in one four; do
+    declare -n options=$nodes
+    ranks=${options[-1]}
+    said "pmix.qry.jst: SUCCESS
+pmix.job.size: $ranks
+pmix.job.napps: 1
+pmix.num.nodes: $((ranks / 2))
+pmix.num.slots: $ranks
+pmix.univ.size: $ranks
+pmix.qry.ns: SELF
+pmix.qry.debug:
+ask: SUCCESS" "on $nodes: a job" "${options[@]}" -- \
+        r1:running "r1:ask:pmix.qry.jst,pmix.job.size,pmix.job.napps,pmix.num.nodes,pmix.num.slots,pmix.univ.size,pmix.qry.ns,pmix.qry.debug"
+    said "pmix.qry.ptable:$(table "$ranks" 2)
+ask: SUCCESS" "on $nodes: its processes" "${options[@]}" -- running fence "r0:ask:pmix.qry.ptable;pmix.nspace=SELF" fence
+done
+said "pmix.qry.nsinfo: pmix.qry.nsinfo: pmix.nspace: SELF pmix.cmd.line: $program r0:ask:pmix.qry.nsinfo fence
+ask: SUCCESS" "its command line" "${one[@]}" -- r0:ask:pmix.qry.nsinfo fence
+said "pmix.qry.lptable: 4@v3:pmix_query:6:0:pid 5@v3:pmix_query:6:0:pid
+ask: SUCCESS" "the processes of the own node" "${four[@]}" -- running fence "r5:ask:pmix.qry.lptable;pmix.nspace=SELF" fence
+said "pmix.qry.lptable: 2@v2:pmix_query:6:0:pid 3@v2:pmix_query:6:0:pid
+ask: SUCCESS" "of a named node" "${four[@]}" -- running fence "r5:ask:pmix.qry.lptable;pmix.nspace=SELF;pmix.hname=v2" fence
+said "pmix.qry.ptable: 6@v4:pmix_query:6:0:pid
+ask: SUCCESS" "and one alone" "${four[@]}" -- running fence "r0:ask:pmix.qry.ptable;pmix.nspace=SELF;pmix.rank=6" fence
+said "letters: S S S S S S S S" "process ids are those of /proc" "${four[@]}" -- running fence r0:letters fence
+for scope in "" ";pmix.qry.local"; do
+    said "pmix.qry.mem: pmix.dmn.mem: some pmix.cl.mem.avg: some
+ask: SUCCESS" "memory$scope" "${four[@]}" -- running fence "r0:ask:pmix.qry.mem;pmix.nspace=SELF$scope" fence
+done
+
+# ---- Process sets ----
+
+said "pmix.qry.psetnum: 0
+pmix.qry.psets:
+ask: SUCCESS" "a job of one application has no process sets" "${one[@]}" -- r0:ask:pmix.qry.psetnum,pmix.qry.psets
+run "$banyan" run --timeout 60 --mpi pmix --virtual-nodes 2 --per-node 2 -n 3 "$program" \
+    r0:ask:pmix.qry.psetnum,pmix.qry.psets fence : -n 1 "$program" fence \
+    "r3:ask:pmix.qry.psets" </dev/null
+is "$status:$out" "0:pmix.qry.psetnum: 2
+pmix.qry.psets: SELF/app0,SELF/app1
+ask: SUCCESS
+pmix.qry.psets: SELF/app0,SELF/app1
+ask: SUCCESS" "one of two has one for each"
+
+# ---- Questions without an answer ----
+
+said "ask: NOT-FOUND" "an unknown key" "${four[@]}" -- r0:ask:no.such.key
+# libpmix 4.2.2 throws away the values at the client if not all keys have one.
+like "$(run "$banyan" run --timeout 60 --mpi pmix "${one[@]}" "$program" \
+    r0:ask:no.such.key,pmix.job.size </dev/null; echo "$out")" 'ask: PARTIAL.SUCCESS' "some known keys"
+said "ask: NOT-FOUND" "a namespace that is none" "${four[@]}" -- "r0:ask:pmix.qry.jst;pmix.nspace=none"
+said "ask: NOT-SUPPORTED" "an unknown qualifier that is required" "${one[@]}" -- "r0:ask:pmix.job.size;!no.such=1"
+said "pmix.job.size: 2
+ask: SUCCESS" "one that is not" "${one[@]}" -- "r0:ask:pmix.job.size;no.such=1;pmix.qry.rfsh"
+said "ask: BAD-PARAM" "a process set that is not named" "${one[@]}" -- r0:ask:pmix.qry.pmems
+said "ask: NOT-FOUND" "one that does not exist" "${one[@]}" -- "r0:ask:pmix.qry.pmems;pmix.pset.nm=x"
+said "pmix.qry.ptable: pmix.nspace,pmix.rank,pmix.procid,pmix.hname
+pmix.qry.ns:
+ask: SUCCESS" "the qualifiers of a key" "${one[@]}" -- "r0:ask:pmix.qry.ptable,pmix.qry.ns;pmix.qry.quals"
+run "$banyan" run --timeout 60 --mpi pmix "${one[@]}" "$program" r0:ask:pmix.qry.keys </dev/null
+like "$out" 'pmix.qry.keys: .*pmix.qry.ptable.*pmix.univ.size' "and the keys"
+
+# ---- Ends: libpmix 4.2.2 does not send exit codes ----
+
+run "$banyan" run --timeout 60 --mpi pmix --on-failure continue "${four[@]}" bash -c \
+    "case \$PMIX_RANK in 3) exit 7 ;; 6) kill -9 \$\$ ;; esac; exec $program r0:settle:3:- r0:settle:6:- 'r0:ask:pmix.qry.ptable;pmix.nspace=SELF'" </dev/null
+like "$out" '3@v2:bash:62:0:none' "a process that has failed"
+like "$out" '6@v4:bash:54:0:none' "one that was killed"
+like "$out" '7@v4:bash:[0-9]+:0:' "and others beside them"
+
+done_testing
