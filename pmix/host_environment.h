@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The environment by which a process finds its PMIx and PMI-1 servers and by which Open MPI and
+ * The environment by which a process finds its PMIx and PMI servers and by which Open MPI and
  * MPICH detect that they were launched.  Written by hand (no libpmix needed), so that libpmix is
  * not started for a job that never calls it; test/unit/pmix/host_environment.c compares it with
  * libpmix's own.
@@ -33,10 +33,12 @@ struct host_environment {
     const char *shared_memory_directory;
     const char *net_interfaces; /* --net on this node: "eth0,ib0"; NULL: the libraries choose */
     const char *net_devices;    /* the same preceded by RDMA devices, "mlx5_0:1,ib0" */
-    int pmi_fd;                 /* -1: no PMI-1 */
+    int pmi_fd;                 /* -1: neither PMI-1 nor PMI-2 */
     int pmix;                   /* 0: no PMIx */
     /* 1: more ranks than processors: a waiting rank should yield its processor. */
     int crowded;
+    const char *master_address; /* where the first rank runs, for torch; NULL: not wanted */
+    uint16_t master_port;       /* there */
 };
 
 /* 1: libpmix's server must run and know the job before the first process starts.  0: it may be
@@ -50,8 +52,11 @@ int host_environment_is_eager(uint32_t size, uint32_t local_size);
 /* Appends "NAME=value" strings, each with its NUL. */
 void host_environment_write(const struct host_environment *environment, struct buffer *out);
 /* 1 if a variable of an enclosing launcher ("NAME" or "NAME=value") must not reach a process or a
- * server: PMIX_*, PMI_*, OMPI_MCA_ess..., HYDI_*, ...  A user's own settings (PMIX_MCA_*, most of
- * OMPI_MCA_*, UCX_*) are not foreign. */
+ * server: PMIX_*, PMI_*, SLURM_STEP*, PALS_*, ...  A user's own settings (PMIX_MCA_*, most of
+ * OMPI_MCA_*, UCX_*) and what describes an allocation (SLURM_JOB_*) are not foreign. */
 int host_environment_is_foreign(const char *variable);
+/* 1 if it is RANK, WORLD_SIZE, LOCAL_RANK or LOCAL_WORLD_SIZE, which are foreign to a process that gets
+ * its own. */
+int host_environment_is_torch(const char *variable);
 
 #endif

@@ -19,8 +19,11 @@ struct app_spec {
     char *directory; /* working directory */
 };
 
-#define JOB_MPI_PMIX 1u
-#define JOB_MPI_PMI1 2u
+/* Interfaces offered to the processes. */
+#define JOB_MPI_PMIX  1u
+#define JOB_MPI_PMI1  2u /* and PMI-2, on the same socket */
+#define JOB_MPI_TORCH 4u /* variables of torch.distributed */
+#define JOB_MPI_ALL   7u
 
 /* What happens to a job when a rank fails or a node is lost.  A rank that calls abort always ends
  * it, and so does a node lost before the launch. */

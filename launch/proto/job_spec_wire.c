@@ -124,7 +124,7 @@ int job_spec_decode(struct job_spec *ret_spec, struct wire_reader *reader)
     job_spec_init(&spec);
     spec.number = (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
     spec.uid = (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
-    spec.mpi = (uint32_t)wire_get_varint_max(reader, JOB_MPI_PMIX | JOB_MPI_PMI1);
+    spec.mpi = (uint32_t)wire_get_varint_max(reader, JOB_MPI_ALL);
     spec.stdin_rank = (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
     spec.on_failure = (enum job_on_failure)wire_get_varint_max(reader, JOB_ON_FAILURE_COUNT - 1);
     spec.report_bindings = (uint8_t)wire_get_varint_max(reader, 1);

@@ -13,11 +13,17 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "fabric/address.h"
 #include "launch/exec/descriptor.h"
+#include "launch/exec/virtual_node.h"
 #include "launch/rank/rank_pmi_internal.h"
 #include "pmix/host_environment.h"
+
+/* Ports for MASTER_PORT. */
+#define MASTER_PORT_FIRST 20480u
+#define MASTER_PORTS      12288u
 
 #define SOCKET_READ_BYTES 4096
 /* Requests of a client that does not read its answers are not read until it does. */
@@ -306,6 +312,33 @@ static int is_crowded(const struct rank_pmi *rank_pmi)
     return here > (uint32_t)CPU_COUNT(&processors);
 }
 
+/* Where the first rank of the job runs, as the other nodes can reach it. */
+static void master_address(const struct rank_pmi *rank_pmi, char text[HOST_NAME_BYTES_MAX + 1])
+{
+    const struct job_local *job = rank_pmi->config.job;
+    uint32_t node, local_index;
+
+    placement_map_find(&job->map, 0, &node, &local_index);
+    hostlist_name(rank_pmi->config.allocation->names, node, text);
+    if (rank_pmi->config.shared_machine) {
+        char address[VIRTUAL_NODE_TEXT_BYTES];
+
+        virtual_node_address(text, address);
+        snprintf(text, HOST_NAME_BYTES_MAX + 1, "%s", address);
+    } else if (job->nodes == 1) {
+        snprintf(text, HOST_NAME_BYTES_MAX + 1, "127.0.0.1");
+    }
+}
+
+/* Every node must know it before a process runs there, so nobody can ask whether it is free: one below
+ * those that the system gives to others, and another for each job of an instance. */
+static uint16_t master_port(const struct rank_pmi *rank_pmi)
+{
+    uint64_t name = hash_string(rank_pmi->namespace);
+
+    return (uint16_t)(MASTER_PORT_FIRST + name % MASTER_PORTS);
+}
+
 void rank_pmi_environment(struct rank_pmi *rank_pmi, uint32_t index, int target_fd,
                           struct buffer *out)
 {
@@ -327,9 +360,15 @@ void rank_pmi_environment(struct rank_pmi *rank_pmi, uint32_t index, int target_
         .pmi_fd = job->spec.mpi & JOB_MPI_PMI1 ? target_fd : -1,
         .pmix = (job->spec.mpi & JOB_MPI_PMIX) != 0,
         .crowded = is_crowded(rank_pmi),
+        .master_port = master_port(rank_pmi),
     };
+    char master[HOST_NAME_BYTES_MAX + 1];
 
     assert(index < job->count);
+    if (job->spec.mpi & JOB_MPI_TORCH) {
+        master_address(rank_pmi, master);
+        environment.master_address = master;
+    }
     if (rank_pmi->net_interfaces.length_bytes > 0) {
         environment.net_interfaces = buffer_string(&rank_pmi->net_interfaces);
         environment.net_devices = buffer_string(&rank_pmi->net_devices);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "launch/proto/job_spec.h"
 #include "pmix/host_environment.h"
 
 /* What is true here only; a star stands for any rest.  -x NAME forwards one of them all the same. */
@@ -43,11 +44,13 @@ static int name_matches(const char *pattern, const char *name, size_t name_bytes
     return name_bytes == pattern_bytes && memcmp(pattern, name, name_bytes) == 0;
 }
 
-static int is_forwarded(const char *variable)
+static int is_forwarded(const char *variable, uint32_t mpi)
 {
     const char *equals = strchr(variable, '=');
 
     if (equals == NULL || equals == variable || host_environment_is_foreign(variable))
+        return 0;
+    if ((mpi & JOB_MPI_TORCH) && host_environment_is_torch(variable))
         return 0;
     for (size_t i = 0; i < sizeof(own_to_this_node) / sizeof(own_to_this_node[0]); i++) {
         if (name_matches(own_to_this_node[i], variable, (size_t)(equals - variable)))
@@ -97,7 +100,7 @@ static char *item_resolve(char *const *environment, const char *item, struct err
 }
 
 int run_environment_build(char *const *environment, const char *const *items, uint32_t items_count,
-                          char ***ret_set, struct error *error)
+                          uint32_t mpi, char ***ret_set, struct error *error)
 {
     uint32_t count = 0;
     char **set;
@@ -107,7 +110,7 @@ int run_environment_build(char *const *environment, const char *const *items, ui
     set = memory_allocate((count + items_count + 1) * sizeof(*set));
     count = 0;
     for (char *const *variable = environment; *variable != NULL; variable++) {
-        if (is_forwarded(*variable))
+        if (is_forwarded(*variable, mpi))
             set[count++] = memory_copy_string(*variable);
     }
     for (uint32_t i = 0; i < items_count; i++) {

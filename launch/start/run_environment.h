@@ -12,9 +12,10 @@
 #include "base/error.h"
 
 /* A NULL-terminated array of "NAME=value", the caller's with its strings.  -x items are "NAME"
- * (value from environment; -ENOENT if it is not set there) or "NAME=value". */
+ * (value from environment; -ENOENT if it is not set there) or "NAME=value".  mpi: JOB_MPI_*, of which
+ * the processes get variables. */
 int run_environment_build(char *const *environment, const char *const *items, uint32_t items_count,
-                          char ***ret_set, struct error *error);
+                          uint32_t mpi, char ***ret_set, struct error *error);
 /* The value of a variable in an environment, or NULL. */
 const char *run_environment_get(char *const *environment, const char *name);
 

@@ -44,6 +44,7 @@ static const struct word_value modexes[] = {{"auto", JOB_MODEX_AUTO},
 static const struct word_value interfaces[] = {{"pmix", JOB_MPI_PMIX},
                                                {"pmi1", JOB_MPI_PMI1},
                                                {"pmi2", JOB_MPI_PMI1},
+                                               {"torch", JOB_MPI_TORCH},
                                                {"none", 0},
                                                {NULL, 0}};
 
@@ -108,9 +109,9 @@ static int mpi_parse(const char *text, uint32_t *ret_mpi, struct error *error)
         size_t word_bytes = strcspn(word, ",");
         uint32_t value = 0;
         if (word_find(interfaces, word, word_bytes, &value) < 0)
-            return error_set(error, -EINVAL,
-                             "option --mpi: '%.80s' is not a list of pmix, pmi1 and pmi2, or none",
-                             text);
+            return error_set(
+                error, -EINVAL,
+                "option --mpi: '%.80s' is not a list of pmix, pmi1, pmi2 and torch, or none", text);
         mpi |= value;
         if (word[word_bytes] == '\0')
             break;
@@ -330,7 +331,7 @@ static char **copy_strings(char *const *strings, int count)
     return copy;
 }
 
-static int make_app(const struct run_app *words, const struct request_ops *ops,
+static int make_app(const struct run_app *words, const struct request_ops *ops, uint32_t mpi,
                     struct app_spec *app, struct error *error)
 {
     const struct request_settings *settings = &words->settings;
@@ -344,7 +345,7 @@ static int make_app(const struct run_app *words, const struct request_ops *ops,
     rc = choose_directory(settings->directory, ops->directory, &app->directory, error);
     if (rc < 0)
         return rc;
-    return run_environment_build(ops->environment, settings->set.items, settings->set.count,
+    return run_environment_build(ops->environment, settings->set.items, settings->set.count, mpi,
                                  &app->set, error);
 }
 
@@ -403,7 +404,7 @@ static int make_job(const struct request_apps *apps, const struct request_ops *o
     job->apps = memory_allocate_zeroed(apps->count * sizeof(*job->apps));
     job->apps_count = apps->count;
     for (uint32_t i = 0; rc == 0 && i < apps->count; i++)
-        rc = make_app(&apps->items[i], ops, &job->apps[i], error);
+        rc = make_app(&apps->items[i], ops, job->mpi, &job->apps[i], error);
     return rc;
 }
 

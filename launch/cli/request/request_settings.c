@@ -189,8 +189,8 @@ const struct option_rule run_rules[] = {
      .value = "LIST",
      FIELD(mpi),
      .help =
-         "process-management interfaces to offer: pmix, pmi1, pmi2 (the same socket as pmi1) or "
-         "none; default: all"},
+         "process-management interfaces to offer: pmix, pmi1 (and pmi2: the same socket), torch "
+         "(RANK, MASTER_ADDR, ...) or none; default: pmix,pmi1"},
     {.kind = OPTION_TEXT,
      .name = "modex",
      .value = "auto|full|lazy",

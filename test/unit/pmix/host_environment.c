@@ -120,6 +120,15 @@ static void test_others(void)
     is_string(find(&out, "PMI_SIZE"), "64", "PMI_SIZE");
     is_string(find(&out, "MPI_LOCALNRANKS"), "2", "MPI_LOCALNRANKS");
     is_string(find(&out, "MPI_LOCALRANKID"), "1", "MPI_LOCALRANKID");
+    is_string(find(&out, "PMI_JOBID"), "space", "PMI_JOBID");
+    is_string(find(&out, "MV2_COMM_WORLD_RANK"), "3", "MVAPICH: MV2_COMM_WORLD_RANK");
+    is_string(find(&out, "MV2_COMM_WORLD_SIZE"), "64", "MV2_COMM_WORLD_SIZE");
+    is_string(find(&out, "MV2_COMM_WORLD_LOCAL_RANK"), "1", "MV2_COMM_WORLD_LOCAL_RANK");
+    is_string(find(&out, "MV2_COMM_WORLD_LOCAL_SIZE"), "2", "MV2_COMM_WORLD_LOCAL_SIZE");
+    is_string(find(&out, "OMPI_COMM_WORLD_RANK"), "3", "Open MPI: OMPI_COMM_WORLD_RANK");
+    is_string(find(&out, "OMPI_COMM_WORLD_LOCAL_SIZE"), "2", "OMPI_COMM_WORLD_LOCAL_SIZE");
+    ok(find(&out, "OMPI_MCA_mpi_yield_when_idle") == NULL, "ranks with processors do not yield");
+    ok(find(&out, "RANK") == NULL && find(&out, "MASTER_ADDR") == NULL, "nothing for torch");
     ok(find(&out, "UCX_NET_DEVICES") == NULL && find(&out, "FI_TCP_IFACE") == NULL,
        "the network is theirs to choose");
     buffer_clear(&out);
@@ -131,6 +140,21 @@ static void test_others(void)
     is_string(find(&out, "UCX_NET_DEVICES"), "mlx5_0:1,ib0,eth0", "UCX");
     is_string(find(&out, "FI_TCP_IFACE"), "ib0", "and libfabric");
     environment.net_interfaces = NULL;
+    buffer_clear(&out);
+    environment.master_address = "node1";
+    environment.master_port = 20500;
+    host_environment_write(&environment, &out);
+    is_string(find(&out, "RANK"), "3", "torch: RANK");
+    is_string(find(&out, "WORLD_SIZE"), "64", "WORLD_SIZE");
+    is_string(find(&out, "LOCAL_RANK"), "1", "LOCAL_RANK");
+    is_string(find(&out, "LOCAL_WORLD_SIZE"), "2", "LOCAL_WORLD_SIZE");
+    is_string(find(&out, "MASTER_ADDR"), "node1", "MASTER_ADDR");
+    is_string(find(&out, "MASTER_PORT"), "20500", "MASTER_PORT");
+    ok(host_environment_is_torch("RANK=0") && host_environment_is_torch("LOCAL_WORLD_SIZE"),
+       "what names the rank is known");
+    ok(!host_environment_is_torch("MASTER_PORT=1") && !host_environment_is_torch("RANKS=2"),
+       "and nothing else");
+    environment.master_address = NULL;
     buffer_clear(&out);
     environment.pmix = 0;
     environment.pmi_fd = -1;
@@ -162,11 +186,39 @@ static void test_foreign(void)
                                           "OMPI_COMM_WORLD_RANK=0",
                                           "MPI_LOCALNRANKS=2",
                                           "OMPI_MCA_schizo=slurm",
-                                          "SLURM_PMIX_MAPPING_SERV=x"};
-    static const char *const kept[] = {
-        "PATH=/bin",          "PMIX_MCA_gds=hash", "OMPI_MCA_btl=tcp",
-        "OMPI_MCA_schizo2=x", "UCX_TLS=tcp",       "SLURM_JOB_ID=1",
-        "PMIXER=1",           "MPI_LOCALNRANKSX",  ""};
+                                          "SLURM_PMIX_MAPPING_SERV=x",
+                                          "SLURM_STEP_NODELIST=n1",
+                                          "SLURM_STEPID=0",
+                                          "SLURM_PROCID=0",
+                                          "SLURM_GTIDS=0",
+                                          "SLURMD_NODENAME=n1",
+                                          "PMI2_CONNECT_TO_SERVER=1",
+                                          "I_MPI_PMI_LIBRARY=/usr/lib/libpmi.so",
+                                          "MV2_COMM_WORLD_RANK=0",
+                                          "MPIRUN_RANK=0",
+                                          "PALS_RANKID=0",
+                                          "PALS_APID=x",
+                                          "ALPS_APP_PE=0",
+                                          "FLUX_TASK_RANK=0",
+                                          "FLUX_JOB_SIZE=4",
+                                          "JSM_NAMESPACE_RANK=0"};
+    static const char *const kept[] = {"PATH=/bin",
+                                       "PMIX_MCA_gds=hash",
+                                       "OMPI_MCA_btl=tcp",
+                                       "OMPI_MCA_schizo2=x",
+                                       "UCX_TLS=tcp",
+                                       "SLURM_JOB_ID=1",
+                                       "SLURM_NTASKS=4",
+                                       "SLURM_CPUS_ON_NODE=2",
+                                       "FLUX_URI=local:///x",
+                                       "FLUX_JOB_ID=f1",
+                                       "I_MPI_DEBUG=5",
+                                       "MV2_DEBUG=1",
+                                       "RANK=0",
+                                       "PMI2_DEBUG=1",
+                                       "PMIXER=1",
+                                       "MPI_LOCALNRANKSX",
+                                       ""};
 
     for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
         ok(host_environment_is_foreign(foreign[i]), "%s is foreign", foreign[i]);
