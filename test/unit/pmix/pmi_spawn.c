@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A request to spawn, and its answer (pmix/pmi_spawn_wire.c), as bytes; and the info keys of MPI.
+ */
+#include "config.h"
+
+#include "pmix/pmi_spawn.h"
+#include "test/support/tap.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void make_request(struct pmi_spawn *spawn)
+{
+    static char words[][8] = {"other", "-v", "", "A=1", "B="};
+    char *const argv[] = {words[0], words[1], words[2], NULL};
+    char *const env[] = {words[3], words[4], NULL};
+    struct pmi_spawn_app *app;
+
+    pmi_spawn_init(spawn);
+    app = pmi_spawn_add_app(spawn, "/bin/worker", argv, env, 3);
+    pmi_spawn_set(&app->directory, "/tmp");
+    pmi_spawn_set(&app->rule.hosts, "n1,n2");
+    app->rule.per_node = 2;
+    (void)pmi_spawn_add_app(spawn, "worker", NULL, NULL, 1);
+    pmi_spawn_set(&spawn->rule.map_by, "node");
+    spawn->rule.oversubscribe = 1;
+    pmi_spawn_add_preput(spawn, "PARENT_ROOT_PORT_NAME", "tag#0$");
+}
+
+static void test_request(void)
+{
+    struct pmi_spawn spawn, read;
+    struct buffer bytes = {0}, again = {0};
+
+    make_request(&spawn);
+    pmi_spawn_encode(&spawn, &bytes);
+    is_int(pmi_spawn_decode(&read, bytes.data, bytes.length_bytes), 0, "a request is read");
+    pmi_spawn_encode(&read, &again);
+    is_bytes(again.data, again.length_bytes, bytes.data, bytes.length_bytes, "as it was written");
+    is_uint(read.apps_count, 2, "both applications");
+    is_string(read.apps[0].argv[0], "/bin/worker", "what is executed is the program");
+    is_string(read.apps[0].argv[1], "-v", "with its arguments");
+    is_string(read.apps[0].argv[2], "", "also an empty one");
+    is_string(read.apps[0].env[1], "B=", "with its variables");
+    is_string(read.apps[0].rule.hosts, "n1,n2", "on its nodes");
+    is_string(read.apps[1].argv[0], "worker", "a program without arguments is its own first");
+    ok(read.apps[1].directory == NULL && read.apps[1].rule.hosts == NULL,
+       "what is not given is not");
+    is_string(read.rule.map_by, "node", "the rule of the job");
+    is_string(read.preput[0].value, "tag#0$", "a pair for the new processes");
+    pmi_spawn_fini(&read);
+    pmi_spawn_fini(&spawn);
+    buffer_fini(&bytes);
+    buffer_fini(&again);
+}
+
+/* Whatever is missing at its end, it is refused. */
+static void test_truncated(void)
+{
+    struct pmi_spawn spawn, read;
+    struct buffer bytes = {0};
+    int taken = 0;
+
+    make_request(&spawn);
+    pmi_spawn_encode(&spawn, &bytes);
+    for (size_t length = 0; length < bytes.length_bytes; length++)
+        taken += pmi_spawn_decode(&read, bytes.data, length) == 0;
+    is_int(taken, 0, "no part of a request is one");
+    pmi_spawn_fini(&spawn);
+    buffer_clear(&bytes);
+    pmi_spawn_init(&spawn);
+    pmi_spawn_encode(&spawn, &bytes);
+    is_int(pmi_spawn_decode(&read, bytes.data, bytes.length_bytes), -EBADMSG,
+           "without an application it is none");
+    buffer_fini(&bytes);
+}
+
+static void test_answer(void)
+{
+    struct pmi_spawn_answer answer = {.failure = PMI_SPAWN_FAILURE_MAP}, read;
+    struct buffer bytes = {0};
+
+    snprintf(answer.reason, sizeof(answer.reason), "no room");
+    pmi_spawn_answer_encode(&answer, &bytes);
+    is_int(pmi_spawn_answer_decode(&read, bytes.data, bytes.length_bytes), 0, "a refusal is read");
+    is_int(read.failure, PMI_SPAWN_FAILURE_MAP, "with its kind");
+    is_string(read.reason, "no room", "and its reason");
+    is_int(pmi_spawn_answer_decode(&read, bytes.data, bytes.length_bytes - 1), -EBADMSG,
+           "a part of it is refused");
+    bytes.data[0] = PMI_SPAWN_FAILURE_COUNT;
+    is_int(pmi_spawn_answer_decode(&read, bytes.data, bytes.length_bytes), -EBADMSG,
+           "and so is a kind that does not exist");
+    buffer_fini(&bytes);
+}
+
+static void test_info(void)
+{
+    struct pmi_spawn spawn;
+    struct pmi_spawn_app *app;
+
+    pmi_spawn_init(&spawn);
+    app = pmi_spawn_add_app(&spawn, "w", NULL, NULL, 1);
+    ok(pmi_spawn_info(app, "host", "n1") && pmi_spawn_info(app, "host", "n2"),
+       "host is understood");
+    is_string(app->rule.hosts, "n2", "the last one counts");
+    ok(pmi_spawn_info(app, "wdir", "/x"), "wdir is understood");
+    is_string(app->directory, "/x", "and kept");
+    ok(pmi_spawn_info(app, "path", "/a:/b"), "path is understood");
+    is_string(app->env[0], "PATH=/a:/b", "as a variable");
+    ok(pmi_spawn_info(app, "ppn", "4") && app->rule.per_node == 4, "ppn is a number");
+    ok(pmi_spawn_info(app, "ppn", "4x") && app->rule.per_node == 4, "which a word does not change");
+    ok(!pmi_spawn_info(app, "soft", "1:4"), "what is not understood is told apart");
+    pmi_spawn_fini(&spawn);
+}
+
+int main(void)
+{
+    test_request();
+    test_truncated();
+    test_answer();
+    test_info();
+    return done_testing();
+}
