@@ -23,6 +23,7 @@
 #include "pmix/host_modex.h"
 #include "pmix/host_query.h"
 #include "pmix/host_request.h"
+#include "pmix/host_spawn.h"
 #include "pmix/host_status.h"
 #include "pmix/host_thread.h"
 #include "pmix/host_environment.h"
@@ -63,6 +64,7 @@ static pmix_server_module_t module = {
     .disconnect = host_disconnect_upcall,
     .log = host_client_log,
     .query = host_query,
+    .spawn = host_spawn_upcall,
     .notify_event = host_client_event,
 };
 

@@ -121,6 +121,7 @@ enum family {
     FAMILY_OPENMPI, /* with PMIx; Open MPI 5 needs only that, and takes no harm */
     FAMILY_CROWDED, /* likewise, where ranks must share processors */
     FAMILY_PMI,     /* with PMI-1 and PMI-2: MPICH, Intel MPI, MVAPICH, clients of libpmi2 */
+    FAMILY_SPAWNED, /* likewise, of a job that processes of another have spawned */
     FAMILY_TORCH,   /* with --mpi torch: programs that read torch.distributed's env:// */
     FAMILY_SHARED,  /* if there is a directory for segments */
     FAMILY_NET,     /* if the user has chosen the network */
@@ -165,6 +166,7 @@ static const struct variable {
     {FAMILY_PMI, VALUE_RANK, "PMI_RANK", NULL},
     {FAMILY_PMI, VALUE_SIZE, "PMI_SIZE", NULL},
     {FAMILY_PMI, VALUE_NAMESPACE, "PMI_JOBID", NULL},
+    {FAMILY_SPAWNED, VALUE_TEXT, "PMI_SPAWNED", "1"},
     {FAMILY_PMI, VALUE_LOCAL_SIZE, "MPI_LOCALNRANKS", NULL},
     {FAMILY_PMI, VALUE_LOCAL_RANK, "MPI_LOCALRANKID", NULL},
     /* MVAPICH 2 chooses its HCA and binds by these before it asks PMI; scripts choose GPUs. */
@@ -276,6 +278,8 @@ static int is_wanted(const struct host_environment *environment, enum family fam
         return environment->pmix && environment->crowded;
     case FAMILY_PMI:
         return environment->pmi_fd >= 0;
+    case FAMILY_SPAWNED:
+        return environment->pmi_fd >= 0 && environment->spawned;
     case FAMILY_TORCH:
         return environment->master_address != NULL;
     case FAMILY_SHARED:

@@ -37,6 +37,7 @@ struct host_environment {
     int pmix;                   /* 0: no PMIx */
     /* 1: more ranks than processors: a waiting rank should yield its processor. */
     int crowded;
+    int spawned;                /* by a process of another job */
     const char *master_address; /* where the first rank runs, for torch; NULL: not wanted */
     uint16_t master_port;       /* there */
 };

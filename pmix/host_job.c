@@ -112,6 +112,18 @@ static void add_local_cpusets(struct info_list *list, const struct pmi_job *job)
     buffer_fini(&sets);
 }
 
+/* Of a spawned job, which its processes recognise by this (PMIx 4.1, 12.2.4). */
+static void add_parent(struct info_list *list, const struct pmi_job *job)
+{
+    pmix_proc_t parent;
+
+    if (job->parent == NULL)
+        return;
+    PMIX_LOAD_PROCID(&parent, job->parent, job->parent_rank);
+    PMIX_INFO_LOAD(info_next(list), PMIX_PARENT_ID, &parent, PMIX_PROC);
+    info_add_true(list, PMIX_SPAWNED);
+}
+
 static void add_job_keys(struct info_list *list, const struct host *host, const struct pmi_job *job)
 {
     struct buffer peers = {0};
@@ -129,7 +141,8 @@ static void add_job_keys(struct info_list *list, const struct host *host, const 
     info_add_true(list, PMIX_TDIR_RMCLEAN);
     info_add_u32(list, PMIX_LOCAL_SIZE, job->local_count);
     info_add_u32(list, PMIX_NODE_SIZE, node_rank_base(host) + job->local_count);
-    info_add_string(list, PMIX_LOCAL_PEERS, buffer_string(&peers));
+    if (job->local_count > 0)
+        info_add_string(list, PMIX_LOCAL_PEERS, buffer_string(&peers));
     if (job->local_count > 0)
         info_add_rank(list, PMIX_LOCALLDR, job->local_ranks[0]);
     info_add_rank(list, PMIX_NPROC_OFFSET, 0);
@@ -142,6 +155,7 @@ static void add_job_keys(struct info_list *list, const struct host *host, const 
     if (job->bind_to != NULL)
         info_add_string(list, PMIX_BINDTO, job->bind_to);
     add_local_cpusets(list, job);
+    add_parent(list, job);
     buffer_fini(&peers);
 }
 
@@ -209,6 +223,7 @@ static void add_process(const struct host *host, const struct pmi_job *job, uint
     info_add_string(&list, PMIX_PROCDIR, directory);
     if (job->bindings != NULL)
         add_binding(&list, &job->bindings[index]);
+    add_parent(&list, job);
     free(directory);
     load_array(ret_info, PMIX_PROC_DATA, &list);
 }

@@ -164,6 +164,9 @@ struct pmi_job {
     const char *map_by; /* of the first application, as the user would type it; NULL: not given */
     const char *rank_by;
     const char *bind_to;
+    const char
+        *parent; /* namespace of the process that has spawned the job; NULL: a user has run it */
+    uint32_t parent_rank;
 };
 
 #endif

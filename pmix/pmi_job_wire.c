@@ -208,6 +208,8 @@ void pmi_job_encode(const struct pmi_job *job, struct buffer *out)
     put_text(job->map_by, out);
     put_text(job->rank_by, out);
     put_text(job->bind_to, out);
+    put_text(job->parent, out);
+    wire_put_u32(out, job->parent_rank);
 }
 
 static void get_job(struct wire_reader *reader, struct pmi_job *job)
@@ -234,6 +236,8 @@ static void get_job(struct wire_reader *reader, struct pmi_job *job)
     job->map_by = get_text(reader);
     job->rank_by = get_text(reader);
     job->bind_to = get_text(reader);
+    job->parent = get_text(reader);
+    job->parent_rank = wire_get_u32(reader);
 }
 
 int pmi_job_decode(struct pmi_job *ret_job, const void *data, size_t bytes)
@@ -281,5 +285,6 @@ void pmi_job_fini(struct pmi_job *job)
     free_const(job->map_by);
     free_const(job->rank_by);
     free_const(job->bind_to);
+    free_const(job->parent);
     *job = (struct pmi_job){0};
 }

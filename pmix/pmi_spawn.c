@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pmix/host_environment.h"
+
 #define PROCESSES_MAX 268435456u
 
 static void strings_free(char **strings)
@@ -27,6 +29,20 @@ static char **strings_copy(char *const *strings)
     for (size_t i = 0; i < count; i++)
         copy[i] = memory_copy_string(strings[i]);
     return copy;
+}
+
+/* What a launcher has set for the caller alone is dropped. */
+static void drop_foreign(char **env)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; env[i] != NULL; i++) {
+        if (host_environment_is_foreign(env[i]))
+            free(env[i]);
+        else
+            env[kept++] = env[i];
+    }
+    env[kept] = NULL;
 }
 
 static void rule_fini(struct pmi_spawn_rule *rule)
@@ -77,6 +93,7 @@ struct pmi_spawn_app *pmi_spawn_add_app(struct pmi_spawn *spawn, const char *pro
         .env = strings_copy(env),
         .processes = processes,
     };
+    drop_foreign(app->env);
     pmi_spawn_set(&app->argv[0], program);
     return app;
 }

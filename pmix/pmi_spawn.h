@@ -5,7 +5,7 @@
  * (placement_rule.h), which the daemon parses.  What is not among the fields below is the speaker's to
  * refuse or to ignore.
  *
- * The answer comes when all processes have been started (status 0), or none runs any more.
+ * The answer comes when all processes have been started (status 0), or when all of them have ended.
  */
 #ifndef PMIX_PMI_SPAWN_H
 #define PMIX_PMI_SPAWN_H
@@ -28,7 +28,7 @@ struct pmi_spawn_rule {
     char *map_by; /* as --map-by; likewise the next two */
     char *rank_by;
     char *bind_to;
-    uint32_t per_node; /* at most so many on each node */
+    uint32_t per_node; /* at most that many on each node */
     uint32_t cpus_per_process;
     uint8_t oversubscribe;
 };
@@ -60,7 +60,7 @@ struct pmi_spawn {
 enum pmi_spawn_failure {
     PMI_SPAWN_FAILURE_NONE,
     PMI_SPAWN_FAILURE_REFUSED,    /* a directive cannot be obeyed, or is invalid */
-    PMI_SPAWN_FAILURE_MAP,        /* there is no room for so many processes */
+    PMI_SPAWN_FAILURE_MAP,        /* there are too few free slots */
     PMI_SPAWN_FAILURE_EXECUTABLE, /* the program was not found, or cannot be executed */
     PMI_SPAWN_FAILURE_DIRECTORY,
     PMI_SPAWN_FAILURE_START, /* for another reason a process could not be started */
@@ -78,7 +78,8 @@ struct pmi_spawn_answer {
 
 void pmi_spawn_init(struct pmi_spawn *spawn);
 void pmi_spawn_fini(struct pmi_spawn *spawn);
-/* Appends one, which argv and env are copied for (both may be NULL: program alone, nothing added).
+/* Appends one, which argv and env are copied for (both may be NULL: program alone, nothing added), without
+ * variables that launchers set for the caller alone.
  * The pointer is valid until the next. */
 struct pmi_spawn_app *pmi_spawn_add_app(struct pmi_spawn *spawn, const char *program,
                                         char *const *argv, char *const *env, uint32_t processes);

@@ -65,6 +65,16 @@ static void run_on_part(struct daemon_core *core, const struct job_action *actio
     }
 }
 
+static void reply_spawned(struct daemon_core *core, const struct job_action *action)
+{
+    struct buffer answer = {0};
+
+    job_spawned_encode(action->reply.answer, &answer);
+    core->tree->reply(core->tree_context, action->reply.place, action->reply.id,
+                      job_reply_message(0, answer.data, answer.length_bytes));
+    buffer_fini(&answer);
+}
+
 /* Actions of the root: for clients and timers. */
 static void run_at_root(struct daemon_core *core, const struct job_action *action)
 {
@@ -76,6 +86,9 @@ static void run_at_root(struct daemon_core *core, const struct job_action *actio
     case JOB_ACTION_LEAVE:
         daemon_core_end_leave(
             core, core->tree->is_complete(core->tree_context) ? LEAVE_MS : LEAVE_INCOMPLETE_MS);
+        break;
+    case JOB_ACTION_SPAWNED:
+        reply_spawned(core, action);
         break;
     case JOB_ACTION_ENDED:
         stall_report_job_ended(core->stalls, action->job);

@@ -116,6 +116,37 @@ static int answer_query(struct daemon_core *core, const struct daemon_event *eve
     return rc;
 }
 
+/* The root answers it later. */
+static int job_is_asked_for(struct daemon_core *core, const struct daemon_event *event,
+                            struct wire_reader *reader)
+{
+    struct job_event spawn = {.kind = JOB_EVENT_SPAWN, .place = event->place, .number = event->id};
+    struct job_spec spec;
+
+    if (job_spec_decode(&spec, reader) < 0)
+        return -EBADMSG;
+    spawn.job = spec.parent;
+    spawn.spec = &spec;
+    daemon_core_job(core, &spawn);
+    job_spec_fini(&spec);
+    return 0;
+}
+
+static int map_is_asked_for(struct daemon_core *core, const struct daemon_event *event,
+                            struct wire_reader *reader)
+{
+    uint32_t number = wire_get_u32(reader);
+    struct buffer answer = {0};
+    int rc = wire_finish(reader);
+
+    if (rc == 0)
+        rc = instance_job_tell(core->instance, number, event->place, &answer);
+    if (rc == 0)
+        reply_with(core, event, 0, &answer);
+    buffer_fini(&answer);
+    return rc;
+}
+
 void daemon_core_route_request(struct daemon_core *core, const struct daemon_event *event)
 {
     struct wire_reader reader, peek;
@@ -132,6 +163,10 @@ void daemon_core_route_request(struct daemon_core *core, const struct daemon_eve
         rc = stall_report_answer(core, event->id, &reader);
     else if (kind == JOB_MESSAGE_QUERY)
         rc = answer_query(core, event, &reader);
+    else if (kind == JOB_MESSAGE_SPAWN && daemon_core_is_root(core))
+        rc = job_is_asked_for(core, event, &reader);
+    else if (kind == JOB_MESSAGE_MAP && daemon_core_is_root(core))
+        rc = map_is_asked_for(core, event, &reader);
     if (rc < 0)
         reply_with(core, event, rc, &(struct buffer){0});
 }

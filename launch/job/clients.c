@@ -26,13 +26,21 @@ struct client {
 
 /* The owners of output that the client has not yet written. */
 struct unacked {
+    uint32_t job;
     uint32_t place;
     uint32_t bytes;
 };
 
+/* A job of a client, or one that is spawned by it or by another such: then the fields of the first of
+ * them, its head, are those of all, and the head is kept until all have ended. */
 struct client_job {
     struct list_link node;
     uint32_t number;
+    struct client_job *head; /* itself, if a client has run it */
+    uint32_t members;        /* of its family that have not ended, itself included */
+    uint8_t has_ended;
+    struct control_job_end
+        end;        /* its own, with the status of the first of the family that failed */
     uint32_t owner; /* 0: detached, or disconnected */
     uint32_t *subscribers;
     uint32_t subscribers_count;
@@ -55,7 +63,8 @@ struct clients {
 
 static void job_check(const struct client_job *job)
 {
-    assert(job->number > 0 && job->credits != NULL);
+    assert(job->number > 0 && job->credits != NULL && job->head->head == job->head);
+    assert(job->head == job || (job->unacked_count == 0 && job->members == 0));
     assert(job->unacked_count <= job->unacked_capacity);
     assert(job->unacked_capacity == 0 || job->unacked_first < job->unacked_capacity);
     for (uint32_t i = 0; i < job->subscribers_count; i++)
@@ -146,10 +155,11 @@ static void send_buffer(struct clients *clients, uint32_t client, uint8_t type,
 }
 
 /* To the owner and all subscribers; a subscriber that does not read is not waited for. */
-static void send_job(struct clients *clients, struct client_job *job, uint8_t type,
+static void send_job(struct clients *clients, const struct client_job *of, uint8_t type,
                      const void *payload, size_t bytes)
 {
     const struct clients_ops *ops = &clients->ops;
+    struct client_job *job = of->head;
 
     if (job->owner != 0)
         ops->send(clients->context, job->owner, type, payload, bytes);
@@ -176,11 +186,14 @@ static void send_refused(struct clients *clients, uint32_t client, uint32_t requ
 
 /* ---- credit ---- */
 
-static void credit_add(struct clients *clients, struct client_job *job, uint32_t place,
-                       uint32_t bytes)
+static void credit_add(struct clients *clients, uint32_t number, uint32_t place, uint32_t bytes)
 {
-    uintptr_t sum = (uintptr_t)hash_map_get_u64(job->credits, place) + bytes;
+    struct client_job *job = job_find(clients, number);
+    uintptr_t sum;
 
+    if (job == NULL || job->has_ended)
+        return; /* nothing more will come */
+    sum = (uintptr_t)hash_map_get_u64(job->credits, place) + bytes;
     if (sum >= clients->config.piece_bytes) {
         clients->ops.credit(clients->context, job->number, place, (uint32_t)sum);
         (void)hash_map_remove_u64(job->credits, place);
@@ -189,8 +202,10 @@ static void credit_add(struct clients *clients, struct client_job *job, uint32_t
     }
 }
 
-static void unacked_push(struct client_job *job, uint32_t place, uint32_t bytes)
+static void unacked_push(const struct client_job *of, uint32_t place, uint32_t bytes)
 {
+    struct client_job *job = of->head;
+
     if (job->unacked_count == job->unacked_capacity) {
         uint32_t capacity = job->unacked_capacity > 0 ? 2 * job->unacked_capacity : 16;
         struct unacked *grown = memory_allocate(capacity * sizeof(*grown));
@@ -203,7 +218,7 @@ static void unacked_push(struct client_job *job, uint32_t place, uint32_t bytes)
         job->unacked_capacity = capacity;
     }
     job->unacked[(job->unacked_first + job->unacked_count++) % job->unacked_capacity] =
-        (struct unacked){.place = place, .bytes = bytes};
+        (struct unacked){.job = of->number, .place = place, .bytes = bytes};
     job_check(job);
 }
 
@@ -214,7 +229,7 @@ static void unacked_release(struct clients *clients, struct client_job *job, uin
         struct unacked *oldest = &job->unacked[job->unacked_first];
         uint32_t part = bytes < oldest->bytes ? (uint32_t)bytes : oldest->bytes;
 
-        credit_add(clients, job, oldest->place, part);
+        credit_add(clients, oldest->job, oldest->place, part);
         bytes -= part;
         oldest->bytes -= part;
         if (oldest->bytes > 0)
@@ -229,7 +244,7 @@ int clients_wait(const struct clients *clients, uint32_t number)
 {
     const struct client_job *job = job_find(clients, number);
 
-    return job != NULL && job->unacked_count > 0;
+    return job != NULL && job->head->unacked_count > 0;
 }
 
 /* ---- clients that come and go ---- */
@@ -259,6 +274,53 @@ static void disown_job(struct clients *clients, struct client_job *job)
     unacked_release(clients, job, UINT64_MAX);
 }
 
+/* Numbers of the jobs of a family that have not ended, the youngest last; returns how many. */
+static uint32_t family_numbers(const struct clients *clients, const struct client_job *head,
+                               uint32_t **ret_numbers)
+{
+    struct list_link *node, *spare;
+    uint32_t count = 0;
+
+    *ret_numbers = memory_allocate_zeroed((head->members + 1) * sizeof(**ret_numbers));
+    list_for_each(&clients->jobs, node, spare)
+    {
+        const struct client_job *job = list_entry(node, struct client_job, node);
+
+        if (job->head == head && !job->has_ended)
+            (*ret_numbers)[count++] = job->number;
+    }
+    assert(count == head->members);
+    return count;
+}
+
+/* To all jobs of the family; this may end some at once, and free the head. */
+static void step_family(struct clients *clients, const struct client_job *head,
+                        struct job_event *event)
+{
+    uint32_t *numbers;
+    uint32_t count = family_numbers(clients, head, &numbers);
+
+    for (uint32_t i = 0; i < count; i++) {
+        event->job = numbers[i];
+        clients->ops.step(clients->context, event);
+    }
+    free(numbers);
+}
+
+static struct client_job *head_owned_by(const struct clients *clients, uint32_t client)
+{
+    struct list_link *node, *spare;
+
+    list_for_each(&clients->jobs, node, spare)
+    {
+        struct client_job *job = list_entry(node, struct client_job, node);
+
+        if (job->owner == client)
+            return job;
+    }
+    return NULL;
+}
+
 /* Jobs of a client that has disconnected are ended. */
 void clients_gone(struct clients *clients, uint32_t number)
 {
@@ -267,6 +329,7 @@ void clients_gone(struct clients *clients, uint32_t number)
                               .reason = "the front end went away"};
     struct job_event event = {.kind = JOB_EVENT_END, .end = &end};
     struct list_link *node, *spare;
+    struct client_job *head;
     int holds;
 
     if (client == NULL)
@@ -275,15 +338,10 @@ void clients_gone(struct clients *clients, uint32_t number)
     holds = client->holds;
     client_free(clients, client);
     list_for_each(&clients->jobs, node, spare)
-    {
-        struct client_job *job = list_entry(node, struct client_job, node);
-
-        unsubscribe_client(job, number);
-        if (job->owner != number)
-            continue;
-        disown_job(clients, job);
-        event.job = job->number;
-        clients->ops.step(clients->context, &event); /* this may end the job at once, and free it */
+        unsubscribe_client(list_entry(node, struct client_job, node), number);
+    while ((head = head_owned_by(clients, number)) != NULL) {
+        disown_job(clients, head);
+        step_family(clients, head, &event);
     }
     if (holds) {
         event = (struct job_event){.kind = JOB_EVENT_LEAVE, .end = &end};
@@ -341,11 +399,12 @@ static void said_run(struct clients *clients, const struct client *client,
 }
 
 /* A user who ends a job that hangs wants to know why it did. */
-static void said_end(struct clients *clients, uint32_t number, struct wire_reader *reader)
+static void said_end(struct clients *clients, const struct client_job *job,
+                     struct wire_reader *reader)
 {
     struct control_end end;
-    struct job_event event = {.kind = JOB_EVENT_END, .job = number, .end = &end};
-    const char *missing = clients->ops.missing(clients->context, number);
+    struct job_event event = {.kind = JOB_EVENT_END, .end = &end};
+    const char *missing = clients->ops.missing(clients->context, job->number);
     size_t length;
 
     if (control_end_decode(&end, reader) < 0)
@@ -353,7 +412,7 @@ static void said_end(struct clients *clients, uint32_t number, struct wire_reade
     length = strlen(end.reason);
     if (missing[0] != '\0')
         snprintf(end.reason + length, sizeof(end.reason) - length, "; %s", missing);
-    clients->ops.step(clients->context, &event);
+    step_family(clients, job, &event);
 }
 
 static void said_subscribe(struct clients *clients, const struct client *client,
@@ -394,8 +453,9 @@ static void said_of_job(struct clients *clients, struct client *client, uint8_t 
                         struct wire_reader *reader)
 {
     uint32_t number = control_get_job(reader);
-    struct client_job *job = job_find(clients, number);
-    struct job_event event = {.kind = JOB_EVENT_SIGNAL, .job = number};
+    struct client_job *of = job_find(clients, number);
+    struct client_job *job = of != NULL ? of->head : NULL; /* what is said to one is said to all */
+    struct job_event event = {.kind = JOB_EVENT_SIGNAL};
     int is_own = job != NULL && job->owner == client->number;
 
     if (job == NULL && !(type == CONTROL_DETACH && number == 0))
@@ -404,10 +464,10 @@ static void said_of_job(struct clients *clients, struct client *client, uint8_t 
     case CONTROL_SIGNAL:
         event.number = control_get_number(reader);
         if (wire_finish(reader) == 0)
-            clients->ops.step(clients->context, &event);
+            step_family(clients, job, &event);
         break;
     case CONTROL_END:
-        said_end(clients, number, reader);
+        said_end(clients, job, reader);
         break;
     case CONTROL_STDIN:
         if (is_own)
@@ -469,10 +529,10 @@ void clients_output(struct clients *clients, uint32_t place, const void *data, s
     if (job == NULL)
         return; /* already reported */
     send_job(clients, job, CONTROL_OUTPUT, data, bytes);
-    if (job->owner != 0 && event.number > 0)
+    if (job->head->owner != 0 && event.number > 0)
         unacked_push(job, place, (uint32_t)event.number);
     else
-        credit_add(clients, job, place, (uint32_t)event.number);
+        credit_add(clients, job->number, place, (uint32_t)event.number);
     clients->ops.step(clients->context, &event);
 }
 
@@ -490,34 +550,88 @@ void clients_input_taken(struct clients *clients, uint32_t number, uint32_t byte
 
 /* ---- actions of the job logic ---- */
 
-static void send_accepted(struct clients *clients, const struct job_action *action)
+/* head: NULL if it is one. */
+static struct client_job *job_add(struct clients *clients, uint32_t number, struct client_job *head)
 {
     struct client_job *job = memory_allocate_zeroed(sizeof(*job));
-    struct buffer payload = {0};
 
-    assert(job_find(clients, action->job) == NULL);
-    job->number = action->job;
-    job->owner = (uint32_t)(action->token >> 32);
+    assert(job_find(clients, number) == NULL);
+    job->number = number;
+    job->head = head != NULL ? head : job;
+    job->head->members++;
     job->credits = hash_map_create();
     list_append(&clients->jobs, &job->node);
     (void)hash_map_put_u64(clients->jobs_by_number, job->number, job);
+    return job;
+}
+
+static void send_accepted(struct clients *clients, const struct job_action *action)
+{
+    struct client_job *job = job_add(clients, action->job, NULL);
+    struct buffer payload = {0};
+
+    job->owner = (uint32_t)(action->token >> 32);
     control_accepted_encode((uint32_t)action->token, job->number, &payload);
     send_buffer(clients, job->owner, CONTROL_ACCEPTED, &payload);
 }
 
+/* A spawned job belongs to who has run the first of its family. */
+static void send_child(struct clients *clients, const struct job_action *action)
+{
+    const struct client_job *parent = job_find(clients, action->parent);
+    const struct client_job *job =
+        job_add(clients, action->job, parent != NULL ? parent->head : NULL);
+    struct buffer payload = {0};
+
+    control_put_job(job->head->number, &payload);
+    control_put_number(job->number, &payload);
+    send_job(clients, job, CONTROL_SPAWNED, payload.data, payload.length_bytes);
+    buffer_fini(&payload);
+}
+
+/* Its client gets the first failure of a family. */
+static void add_end(struct client_job *job, const struct control_job_end *end)
+{
+    struct control_job_end *sum = &job->head->end;
+    struct control_job_end before = *sum;
+
+    if (job->head == job) {
+        *sum = *end;
+        if (before.status == 0)
+            return;
+        sum->status = before.status;
+        sum->banyan_failed = before.banyan_failed;
+        memcpy(sum->text, before.text, sizeof(sum->text));
+    } else if (sum->status == 0 && end->status != 0) {
+        sum->status = end->status;
+        sum->banyan_failed = end->banyan_failed;
+        snprintf(sum->text, sizeof(sum->text), "job %u: %.*s", job->number,
+                 (int)sizeof(sum->text) - 24, end->text);
+    }
+}
+
+/* Sends the end of the family with its last job. */
 static void send_job_end(struct clients *clients, uint32_t number,
                          const struct control_job_end *end)
 {
     struct client_job *job = job_find(clients, number);
+    struct client_job *head = job != NULL ? job->head : NULL;
     struct buffer payload = {0};
 
-    if (job == NULL)
+    if (job == NULL || job->has_ended)
         return;
-    control_put_job(number, &payload);
-    control_job_end_encode(end, &payload);
-    send_job(clients, job, CONTROL_JOB_END, payload.data, payload.length_bytes);
+    add_end(job, end);
+    job->has_ended = 1;
+    head->members--;
+    if (job != head)
+        job_free(clients, job);
+    if (head->members > 0)
+        return;
+    control_put_job(head->number, &payload);
+    control_job_end_encode(&head->end, &payload);
+    send_job(clients, head, CONTROL_JOB_END, payload.data, payload.length_bytes);
     buffer_fini(&payload);
-    job_free(clients, job);
+    job_free(clients, head);
 }
 
 /* To all clients subscribed to the instance; returns whether there are any. */
@@ -581,7 +695,7 @@ void clients_failed(struct clients *clients, const char *why)
     int has_jobs = !list_is_empty(&clients->jobs);
 
     snprintf(end.text, sizeof(end.text), "the root cannot go on: %s", why);
-    list_for_each(&clients->jobs, node, spare)
+    list_for_each(&clients->jobs, node, spare) /* a head comes before its family */
         send_job_end(clients, list_entry(node, struct client_job, node)->number, &end);
     if (!has_jobs)
         send_failed(clients, end.text);
@@ -595,6 +709,9 @@ void clients_action(struct clients *clients, const struct job_action *action)
     switch (action->kind) {
     case JOB_ACTION_ACCEPTED:
         send_accepted(clients, action);
+        break;
+    case JOB_ACTION_CHILD:
+        send_child(clients, action);
         break;
     case JOB_ACTION_STARTED:
         control_put_job(action->job, &payload);

@@ -171,6 +171,18 @@ enum instance_policy instance_policy(const struct instance *instance)
     return instance->root->policy;
 }
 
+int instance_job_tell(struct instance *instance, uint32_t number, uint32_t place,
+                      struct buffer *out)
+{
+    struct job *job = instance_find_job(instance, number);
+
+    if (job == NULL || job->map.apps_count == 0)
+        return -ENOENT;
+    ranges_add(&job->concerned, place, place);
+    job_map_tell(job, out);
+    return 0;
+}
+
 /* ---- steps ---- */
 
 /* The root keeps its allocation, from which the roster was made. */

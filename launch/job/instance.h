@@ -51,6 +51,10 @@ enum instance_job_state {
 };
 /* Of a job that is kept. */
 enum instance_job_state instance_job_state(const struct instance *instance, uint32_t number);
+/* What a place without a rank of the job asks of it (JOB_MESSAGE_MAP), appended; -ENOENT if it has no
+ * map.  The end of the job's operations is then announced there, too. */
+int instance_job_tell(struct instance *instance, uint32_t number, uint32_t place,
+                      struct buffer *out);
 /* 1 from its launch until it is being ended. */
 int instance_job_is_running(const struct instance *instance, uint32_t number);
 /* Its nodes and the slots used by jobs (alloc/node_pool.h). */

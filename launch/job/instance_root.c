@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/time.h"
 #include "launch/proto/exit_status.h"
+#include "launch/job/instance.h"
 #include "launch/job/instance_state.h"
 #include "launch/job/job_report.h"
 #include "overlay/tree.h"
@@ -68,6 +69,7 @@ static void give_input(struct instance *instance, struct job *job, enum job_inpu
     job_take(job, input, event, actions);
     if (!was_reported && job_is_reported(job))
         root->unreported--;
+    job_spawn_leave(job);
     if (job->phase != JOB_OVER)
         return;
     node_pool_give_back(root->book, job->number);
@@ -255,7 +257,10 @@ static struct job *add_job(struct instance *instance, const struct job_event *ev
     (void)hash_map_put_u64(root->jobs_by_number, number, job);
     root->unreported++;
     root->has_run = 1;
-    job_actions_add(actions, JOB_ACTION_ACCEPTED, number)->token = (uint64_t)event->number;
+    if (event->kind == JOB_EVENT_SPAWN)
+        job_spawn_begin(job, event, actions);
+    else
+        job_actions_add(actions, JOB_ACTION_ACCEPTED, number)->token = (uint64_t)event->number;
     return job;
 }
 
@@ -283,6 +288,27 @@ static enum instance_phase run_refused(struct instance *instance, const struct j
     give_input(instance, add_job(instance, event, actions), JOB_INPUT_ABANDONED, &abandoned,
                actions);
     return instance->root->phase;
+}
+
+static enum instance_phase spawn_refused(struct instance *instance, const struct job_event *event,
+                                         struct job_actions *actions)
+{
+    if (!job_spawn_is_known(instance, event, actions))
+        job_spawn_refuse(event, JOB_SPAWN_ENDED, "the instance is ending", actions);
+    return instance->root->phase;
+}
+
+/* By a process of a job that runs. */
+static enum instance_phase spawn_now(struct instance *instance, const struct job_event *event,
+                                     struct job_actions *actions)
+{
+    if (job_spawn_is_known(instance, event, actions))
+        return INSTANCE_UP;
+    if (!instance_job_is_running(instance, event->job))
+        job_spawn_refuse(event, JOB_SPAWN_ENDED, "the job that spawns it is ending", actions);
+    else
+        give_input(instance, add_job(instance, event, actions), JOB_INPUT_START, event, actions);
+    return INSTANCE_UP;
 }
 
 /* ---- losses ---- */
@@ -449,6 +475,7 @@ static instance_handler *const handlers[JOB_EVENT_KIND_COUNT][INSTANCE_PHASE_COU
     [JOB_EVENT_COMPLETE] =     {open_instance,   NULL,            ignore_event,    ignore_event},
     [JOB_EVENT_PLACE_FAILED] = {place_fails,     ignore_event,    ignore_event,    ignore_event},
     [JOB_EVENT_RUN] =          {run_later,       run_now,         run_refused,     run_refused},
+    [JOB_EVENT_SPAWN] =        {spawn_refused,   spawn_now,       spawn_refused,   spawn_refused},
     [JOB_EVENT_SIGNAL] =       {pass_signal,     pass_signal,     pass_signal,     pass_signal},
     [JOB_EVENT_END] =          {pass_end,        pass_end,        pass_end,        pass_end},
     [JOB_EVENT_LEAVE] =        {end_instance,    end_instance,    end_instance,    ignore_event},
@@ -489,6 +516,19 @@ static enum instance_phase check_leave(struct instance_root *root, struct job_ac
     return INSTANCE_LEAVING;
 }
 
+/* Jobs end with the one whose process has spawned them, unless that has ended well. */
+static void end_orphans(struct instance *instance, uint64_t now_ns, struct job_actions *actions)
+{
+    struct control_end end = {.reason = "the job that has spawned it was ended"};
+    struct job_event wish = {.now_ns = now_ns, .end = &end};
+    struct job *job;
+
+    while ((job = job_spawn_next_orphan(instance)) != NULL) {
+        job->is_orphan = 0;
+        give_input(instance, job, JOB_INPUT_END, &wish, actions);
+    }
+}
+
 void instance_root_step(struct instance *instance, const struct job_event *event,
                         struct job_actions *actions)
 {
@@ -497,6 +537,7 @@ void instance_root_step(struct instance *instance, const struct job_event *event
     root_check(instance);
     assert(handlers[event->kind][root->phase] != NULL);
     root->phase = handlers[event->kind][root->phase](instance, event, actions);
+    end_orphans(instance, event->now_ns, actions);
     root->phase = check_leave(root, actions);
     root_check(instance);
 }

@@ -42,6 +42,8 @@ static void action_fini(struct job_action *action)
         job_part_destroy(action->part);
     else if (action->kind == JOB_ACTION_ENDED)
         free(action->end);
+    else if (action->kind == JOB_ACTION_SPAWNED)
+        free(action->reply.answer);
     else if (action->kind == JOB_ACTION_TEXT || action->kind == JOB_ACTION_FAILED)
         free(action->text.words);
 }

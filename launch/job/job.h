@@ -62,7 +62,8 @@ enum job_event_kind {
     JOB_EVENT_SURVEYED, /* message: struct survey of this node */
     JOB_EVENT_GROUP_EMPTY, /* the helper reports that nothing of the job is left here */
     /* root: from its clients */
-    JOB_EVENT_RUN,    /* spec (taken over); number: the driver's, returned with ACCEPTED */
+    JOB_EVENT_RUN,   /* spec (taken over); number: the driver's, returned with ACCEPTED */
+    JOB_EVENT_SPAWN, /* of a process: job, spec (taken over), and place and number of its request */
     JOB_EVENT_SIGNAL, /* job, number */
     JOB_EVENT_END,    /* job, end */
     /* root */
@@ -111,13 +112,15 @@ enum job_action_kind {
     JOB_ACTION_CLOSE,         /* part: free its servers; the part is freed with the action */
     JOB_ACTION_FORGET,        /* root: places: all operations of the job have ended */
     JOB_ACTION_ACCEPTED,      /* root: token: the number of this job's RUN */
-    JOB_ACTION_STARTED,       /* root -> client: started */
-    JOB_ACTION_ENDED,         /* root -> client: end; its last action except FORGET */
-    JOB_ACTION_TEXT,          /* root -> client (job 0: of the instance): text */
-    JOB_ACTION_TIMER,  /* root: deadline_ns of this job (0: of the instance), or UINT64_MAX */
-    JOB_ACTION_READY,  /* root: the instance can run jobs */
-    JOB_ACTION_FAILED, /* root: text: why the instance cannot start; LEAVE follows */
-    JOB_ACTION_LEAVE,  /* root: end the instance */
+    JOB_ACTION_CHILD,   /* root -> client: a process of the job `parent` has this one spawned */
+    JOB_ACTION_STARTED, /* root -> client: started */
+    JOB_ACTION_SPAWNED, /* root: reply: to a request of JOB_EVENT_SPAWN */
+    JOB_ACTION_ENDED,   /* root -> client: end; its last action except FORGET */
+    JOB_ACTION_TEXT,    /* root -> client (job 0: of the instance): text */
+    JOB_ACTION_TIMER,   /* root: deadline_ns of this job (0: of the instance), or UINT64_MAX */
+    JOB_ACTION_READY,   /* root: the instance can run jobs */
+    JOB_ACTION_FAILED,  /* root: text: why the instance cannot start; LEAVE follows */
+    JOB_ACTION_LEAVE,   /* root: end the instance */
     JOB_ACTION_KIND_COUNT
 };
 
@@ -142,6 +145,12 @@ struct job_action {
         } cut;
         struct job_part *part; /* owned */
         uint64_t token;
+        uint32_t parent;
+        struct {
+            struct job_spawned *answer; /* owned */
+            uint32_t place;
+            uint32_t id;
+        } reply;
         struct control_started started;
         struct control_job_end *end; /* owned */
         struct {
@@ -175,6 +184,12 @@ struct job_local {
     struct ranges places;               /* that host ranks of this job */
     uint32_t nodes;                     /* their number */
 };
+
+/* At a node without a rank of the job: its map, of the reply to JOB_MESSAGE_MAP; -EBADMSG.  local->count
+ * is 0.  job_local_fini frees it. */
+int job_map_learn(struct job_local *ret_local, const struct allocation *roster, uint32_t number,
+                  struct wire_reader *reader);
+void job_local_fini(struct job_local *local);
 
 /* The merge functions of the gathers, for endpoint_config.merges: index = enum job_merge. */
 enum job_merge {

@@ -15,6 +15,14 @@
 /* How long output may stay open (by a process that escaped) after the last process has ended. */
 #define CUT_OUTPUT_MS 500
 
+void job_local_fini(struct job_local *local)
+{
+    placement_bindings_fini(&local->bindings);
+    placement_map_fini(&local->map);
+    job_spec_fini(&local->spec);
+    ranges_fini(&local->places);
+}
+
 /* ---- reports to the root ---- */
 
 static void tell_failure(const struct job_failure *failure, struct job_actions *actions)

@@ -9,13 +9,8 @@
 
 #include "launch/job/instance_state.h"
 
-void job_map_launch(const struct job *job, struct buffer *out)
+static void put_slots(const struct allocation *own, struct buffer *out)
 {
-    const struct allocation *own = &job->own.allocation;
-
-    wire_put_u8(out, JOB_MESSAGE_LAUNCH);
-    wire_put_u32(out, job->number);
-    wire_put_u32(out, job->instance->roster_version);
     wire_put_varint(out, own->runs_count);
     for (uint32_t i = 0; i < own->runs_count; i++) {
         wire_put_varint(out, own->runs[i].nodes);
@@ -23,7 +18,31 @@ void job_map_launch(const struct job *job, struct buffer *out)
         if (own->runs[i].slots > 0)
             wire_put_varint(out, own->runs[i].used);
     }
+}
+
+void job_map_launch(const struct job *job, struct buffer *out)
+{
+    wire_put_u8(out, JOB_MESSAGE_LAUNCH);
+    wire_put_u32(out, job->number);
+    wire_put_u32(out, job->instance->roster_version);
+    put_slots(&job->own.allocation, out);
     job_spec_encode(&job->spec, out);
+}
+
+/* Without environment: it only matters where the processes are. */
+void job_map_tell(const struct job *job, struct buffer *out)
+{
+    char *none[] = {NULL};
+    struct job_spec spec = job->spec; /* borrowed */
+
+    spec.preput_count = 0;
+    spec.apps = memory_allocate_zeroed(spec.apps_count * sizeof(*spec.apps));
+    for (uint32_t i = 0; i < spec.apps_count; i++)
+        spec.apps[i] = (struct app_spec){
+            .argv = job->spec.apps[i].argv, .set = none, .directory = job->spec.apps[i].directory};
+    put_slots(&job->own.allocation, out);
+    job_spec_encode(&spec, out);
+    free(spec.apps);
 }
 
 /* Runs that do not cover the nodes exactly are invalid. */
@@ -50,17 +69,15 @@ static int read_runs(struct wire_reader *reader, uint32_t nodes, struct slots_ru
     return wire_status(reader);
 }
 
-int job_map_read(const struct instance *instance, struct wire_reader *reader,
-                 struct job_local *local)
+/* Of the slots of the roster that the job has. */
+static int read_map(const struct allocation *roster, struct wire_reader *reader,
+                    struct job_local *local)
 {
-    struct allocation slots;
+    struct allocation slots = *roster;
     struct slots_run *runs;
     uint32_t count;
     int rc = -EBADMSG;
 
-    if (instance->allocation == NULL || wire_get_u32(reader) != instance->roster_version)
-        return -EBADMSG;
-    slots = *instance->allocation;
     if (read_runs(reader, allocation_nodes(&slots), &runs, &count) == 0 &&
         job_spec_decode(&local->spec, reader) == 0) {
         if (count > 0) {
@@ -71,4 +88,26 @@ int job_map_read(const struct instance *instance, struct wire_reader *reader,
     }
     free(runs);
     return rc;
+}
+
+int job_map_read(const struct instance *instance, struct wire_reader *reader,
+                 struct job_local *local)
+{
+    if (instance->allocation == NULL || wire_get_u32(reader) != instance->roster_version)
+        return -EBADMSG;
+    return read_map(instance->allocation, reader, local);
+}
+
+int job_map_learn(struct job_local *ret_local, const struct allocation *roster, uint32_t number,
+                  struct wire_reader *reader)
+{
+    *ret_local = (struct job_local){.number = number};
+    job_spec_init(&ret_local->spec);
+    if (read_map(roster, reader, ret_local) < 0 || wire_finish(reader) < 0) {
+        job_local_fini(ret_local);
+        return -EBADMSG;
+    }
+    placement_map_places(&ret_local->map, &ret_local->places);
+    ret_local->nodes = (uint32_t)ranges_count(&ret_local->places);
+    return 0;
 }

@@ -25,10 +25,7 @@ void job_part_destroy(struct job_part *part)
 {
     if (part == NULL)
         return;
-    placement_bindings_fini(&part->local.bindings);
-    placement_map_fini(&part->local.map);
-    job_spec_fini(&part->local.spec);
-    ranges_fini(&part->local.places);
+    job_local_fini(&part->local);
     ranges_fini(&part->ended_places);
     free(part->rank_states);
     free(part->abnormal);

@@ -19,7 +19,7 @@
 
 int job_policy_goes_on(const struct job *job)
 {
-    return job->spec.on_failure == JOB_ON_FAILURE_CONTINUE &&
+    return job->spec.on_failure == JOB_ON_FAILURE_CONTINUE && !job_spawn_waits(job) &&
            (job->phase == JOB_LAUNCHING || job->phase == JOB_RUNNING);
 }
 

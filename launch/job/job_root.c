@@ -111,6 +111,7 @@ static enum job_phase report_end(struct job *job, uint32_t status, int banyan_fa
     end->processes_ended = job->summary.processes;
     snprintf(end->text, sizeof(end->text), "%s", text);
     blank_controls(end->text);
+    job_spawn_ended(job, end, actions);
     job_actions_add(actions, JOB_ACTION_ENDED, job->number)->end = end;
     return JOB_OVER;
 }
@@ -325,6 +326,7 @@ static enum job_phase report_started(struct job *job, struct job_actions *action
 
     started->processes = job->map.processes;
     started->nodes = (uint32_t)ranges_count(&job->places);
+    job_spawn_started(job, actions);
     if (job->spec.report_bindings)
         report_bindings(job, actions);
     return JOB_RUNNING;
@@ -350,7 +352,7 @@ static enum job_phase take_launched(struct job *job, const struct job_event *eve
     }
     if (message.failure.kind != JOB_FAILURE_NONE)
         job->failure = message.failure;
-    if (message.failure.kind != JOB_FAILURE_NONE && job->spec.on_failure == JOB_ON_FAILURE_ABORT)
+    if (message.failure.kind != JOB_FAILURE_NONE && !job_policy_goes_on(job))
         return end_in_order(job, event->now_ns, actions);
     return report_started(job, actions);
 }

@@ -103,6 +103,13 @@ enum job_loss {
     JOB_LOSS_COUNT
 };
 
+/* The process that has spawned a job, as long as it waits for it to run. */
+struct job_asker {
+    uint32_t place; /* and the id of its request there */
+    uint32_t id;
+    uint8_t waits;
+};
+
 struct job {
     struct instance *instance;
     struct list_link node;
@@ -128,6 +135,10 @@ struct job {
     uint64_t deadline_ns;  /* UINT64_MAX = none */
     uint32_t other_place;  /* one that computed a different placement; 0: none so far */
     uint8_t impatient;     /* the user ended it: slow output is not waited for */
+    struct job_asker asker;
+    uint32_t ends_with;   /* the job whose failure ends this one, too; 0: none */
+    uint8_t is_orphan;    /* which has happened: this one must be ended */
+    uint8_t left_orphans; /* it has itself failed */
 };
 
 struct job_action *job_actions_add(struct job_actions *actions, enum job_action_kind kind,
@@ -170,6 +181,26 @@ void job_take(struct job *job, enum job_input input, const struct job_event *eve
 int job_is_reported(const struct job *job);
 void job_set_deadline(struct job *job, uint64_t deadline_ns, struct job_actions *actions);
 
+/* job_spawn.c: jobs that processes of others have spawned. */
+/* A new job is one. */
+void job_spawn_begin(struct job *job, const struct job_event *event, struct job_actions *actions);
+int job_spawn_waits(const struct job *job);
+/* Answers that all processes have been started; or, if that never happens, why not: then the end of the
+ * job becomes one without a failure, since the caller may go on. */
+void job_spawn_started(struct job *job, struct job_actions *actions);
+void job_spawn_ended(struct job *job, struct control_job_end *end, struct job_actions *actions);
+/* A request that cannot become a job. */
+void job_spawn_refuse(const struct job_event *event, enum job_spawn_failure failure,
+                      const char *why, struct job_actions *actions);
+/* 1 if the request is known: it is repeated when a relay is lost. */
+int job_spawn_is_known(const struct instance *instance, const struct job_event *event,
+                       struct job_actions *actions);
+/* After an input: those that a failed job has spawned become orphans; those of one that has ended
+ * well get its own parent. */
+void job_spawn_leave(struct job *job);
+/* One that must be ended now, or NULL. */
+struct job *job_spawn_next_orphan(const struct instance *instance);
+
 /* job_end.c: asks all nodes that live to end their part, or only to say in the next generation of ENDED
  * when they have.  0: none lives. */
 int job_end_ask(struct job *job, struct job_end_message *message, struct job_actions *actions);
@@ -189,6 +220,8 @@ void job_map_guess(const struct job *job, struct ranges *ret_nodes);
 void job_map_unknown(const struct job *job, const struct ranges *candidates,
                      struct ranges *ret_nodes);
 void job_map_launch(const struct job *job, struct buffer *out);
+/* The same for job_map_learn. */
+void job_map_tell(const struct job *job, struct buffer *out);
 /* At a node: the map of a decoded launch; the placement must outlive it. */
 int job_map_read(const struct instance *instance, struct wire_reader *reader,
                  struct job_local *local);

@@ -20,7 +20,7 @@
 #include "launch/proto/instance_spec.h"
 #include "launch/proto/job_spec.h"
 
-#define CONTROL_VERSION 2u
+#define CONTROL_VERSION 3u
 
 /* In the session directory of the root of a persistent instance. */
 #define CONTROL_SOCKET "control"
@@ -51,7 +51,10 @@ enum control_message {
     CONTROL_STDIN_ACK, /* u32 bytes taken: at most CONTROL_STDIN_WINDOW may be under way */
     CONTROL_TEXT,      /* u8 log level, string: a line for the user's stderr, printed after "banyan:
                       * "; job 0: about the instance */
-    CONTROL_JOB_END,   /* struct control_job_end; the last of a job */
+    CONTROL_SPAWNED, /* u32 child: a process of the job, or of one that it has spawned, has spawned that
+                        * one: its STARTED, OUTPUT and TEXT follow.  SIGNAL, END and OUTPUT_ACK of the job
+                        * mean all of them, and JOB_END comes when they all have ended */
+    CONTROL_JOB_END, /* struct control_job_end; the last of a job */
     /* of the instance */
     CONTROL_READY,         /* u32 nodes, string directory: it can run jobs */
     CONTROL_FAILED,        /* string: why it cannot start, or cannot continue */

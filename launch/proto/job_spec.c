@@ -31,6 +31,11 @@ void job_spec_fini(struct job_spec *spec)
     for (uint32_t i = 0; i < spec->apps_count; i++)
         free_app(&spec->apps[i]);
     free(spec->apps);
+    for (uint32_t i = 0; i < spec->preput_count; i++) {
+        free(spec->preput[i].key);
+        free(spec->preput[i].value);
+    }
+    free(spec->preput);
     placement_fini(&spec->placement);
     *spec = (struct job_spec){0};
 }

@@ -41,6 +41,12 @@ enum job_modex {
     JOB_MODEX_COUNT
 };
 
+/* A key that processes of a spawned job find in their own key-value space. */
+struct job_preput {
+    char *key;
+    char *value;
+};
+
 struct job_spec {
     uint32_t number;            /* from 1 within an instance, assigned by the root */
     uint32_t uid;               /* for the record only: daemons run as the user */
@@ -53,6 +59,10 @@ struct job_spec {
     uint32_t stdin_rank;     /* the rank that gets stdin; UINT32_MAX = none */
     enum job_on_failure on_failure;
     enum job_modex modex;
+    uint32_t parent;      /* the job of the process that has spawned it; 0: a client's */
+    uint32_t parent_rank; /* of that process */
+    struct job_preput *preput;
+    uint32_t preput_count; /* 0 without a parent */
 };
 
 void job_spec_init(struct job_spec *spec);
@@ -60,6 +70,8 @@ void job_spec_fini(struct job_spec *spec);
 /* Rule and counts are a few dozen bytes; argv and environment follow, compressed with zstd when
  * that is shorter. */
 void job_spec_encode(const struct job_spec *spec, struct buffer *out);
+/* JOB_MESSAGE_SPAWN, with its kind. */
+void job_spec_encode_spawn(const struct job_spec *spec, struct buffer *out);
 /* ret_spec need not be initialised; it is untouched on failure (-EBADMSG). */
 int job_spec_decode(struct job_spec *ret_spec, struct wire_reader *reader);
 /* "banyan-<name>-<number>", the PMIx namespace of an instance's job */

@@ -11,6 +11,7 @@
 #include <errno.h>
 
 #include "launch/proto/compress.h"
+#include "launch/proto/job_wire.h"
 
 #define JOB_SPEC_DIRECTORY_BYTES_MAX 131072u
 #define JOB_SPEC_STRING_BYTES_MAX    (4u * 1024 * 1024) /* one argument or variable */
@@ -63,6 +64,37 @@ static void get_app(struct wire_reader *reader, struct app_spec *ret_app)
         wire_fail(reader);
 }
 
+static void put_parent(struct buffer *out, const struct job_spec *spec)
+{
+    assert(spec->parent > 0 || spec->preput_count == 0);
+    wire_put_varint(out, spec->parent);
+    if (spec->parent == 0)
+        return;
+    wire_put_varint(out, spec->parent_rank);
+    wire_put_varint(out, spec->preput_count);
+    for (uint32_t i = 0; i < spec->preput_count; i++) {
+        wire_put_string(out, spec->preput[i].key);
+        wire_put_string(out, spec->preput[i].value);
+    }
+}
+
+static void get_parent(struct wire_reader *reader, struct job_spec *spec)
+{
+    uint32_t count;
+
+    spec->parent = (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
+    if (spec->parent == 0)
+        return;
+    spec->parent_rank = (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
+    count = (uint32_t)wire_get_varint_max(reader, wire_left(reader));
+    spec->preput = memory_allocate_zeroed((count + 1) * sizeof(*spec->preput));
+    spec->preput_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        spec->preput[i].key = wire_get_string(reader, JOB_SPEC_STRING_BYTES_MAX);
+        spec->preput[i].value = wire_get_string(reader, JOB_SPEC_STRING_BYTES_MAX);
+    }
+}
+
 void job_spec_encode(const struct job_spec *spec, struct buffer *out)
 {
     struct buffer programs = {0}, placement = {0};
@@ -85,6 +117,7 @@ void job_spec_encode(const struct job_spec *spec, struct buffer *out)
         put_app(&programs, &spec->apps[i]);
     compress_put(out, programs.data, programs.length_bytes);
     buffer_fini(&programs);
+    put_parent(out, spec);
 }
 
 static void get_apps(struct wire_reader *reader, struct job_spec *ret_spec)
@@ -132,6 +165,7 @@ int job_spec_decode(struct job_spec *ret_spec, struct wire_reader *reader)
     get_placement(reader, &spec.placement);
     spec.processes = placement_processes(&spec.placement);
     get_apps(reader, &spec);
+    get_parent(reader, &spec);
     if (spec.apps_count != spec.placement.rules_count)
         wire_fail(reader);
     if (wire_status(reader) < 0) {
@@ -140,4 +174,11 @@ int job_spec_decode(struct job_spec *ret_spec, struct wire_reader *reader)
     }
     *ret_spec = spec;
     return 0;
+}
+
+void job_spec_encode_spawn(const struct job_spec *spec, struct buffer *out)
+{
+    assert(spec->parent > 0);
+    wire_put_u8(out, JOB_MESSAGE_SPAWN);
+    job_spec_encode(spec, out);
 }

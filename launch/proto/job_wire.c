@@ -94,6 +94,31 @@ int job_ended_decode(struct job_ended *ret_message, const void *data, size_t byt
     return 0;
 }
 
+void job_spawned_encode(const struct job_spawned *message, struct buffer *out)
+{
+    assert(message->failure < JOB_SPAWN_FAILURE_COUNT);
+    wire_put_u8(out, message->failure);
+    wire_put_u32(out, message->number);
+    wire_put_u32(out, message->processes);
+    wire_put_string(out, message->reason);
+}
+
+int job_spawned_decode(struct job_spawned *ret_message, const void *data, size_t bytes)
+{
+    struct job_spawned message = {.number = 0};
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, data, bytes);
+    message.failure = wire_get_u8(&reader);
+    message.number = wire_get_u32(&reader);
+    message.processes = wire_get_u32(&reader);
+    wire_get_string_into(&reader, message.reason, sizeof(message.reason));
+    if (wire_finish(&reader) < 0 || message.failure >= JOB_SPAWN_FAILURE_COUNT)
+        return -EBADMSG;
+    *ret_message = message;
+    return 0;
+}
+
 void job_text_encode(uint32_t number, uint8_t level, const char *text, struct buffer *out)
 {
     wire_put_u8(out, JOB_MESSAGE_TEXT);

@@ -53,7 +53,33 @@ enum job_message {
     JOB_MESSAGE_BLOB,
     /* request: a question about the root or a node, pmi_query.h; its reply: i32 status, the answer */
     JOB_MESSAGE_QUERY,
+    /* requests to the root: job_spec, with its parent; its reply: i32 status, struct
+     * job_spawned.  u32 number; its reply: i32 status, and what follows the
+     * roster's version in LAUNCH, but for environment and preput */
+    JOB_MESSAGE_SPAWN,
+    JOB_MESSAGE_MAP,
     JOB_MESSAGE_COUNT
+};
+
+/* Why a job that a process asked for does not run. */
+enum job_spawn_failure {
+    JOB_SPAWN_OK,
+    JOB_SPAWN_REFUSED,    /* the request is invalid */
+    JOB_SPAWN_MAP,        /* there is no room for it */
+    JOB_SPAWN_EXECUTABLE, /* a program was not found, or cannot be executed */
+    JOB_SPAWN_DIRECTORY,
+    JOB_SPAWN_START, /* for another reason a process could not be started */
+    JOB_SPAWN_ENDED, /* before all processes had been started */
+    JOB_SPAWN_FAILURE_COUNT
+};
+
+#define JOB_SPAWN_REASON_BYTES 1024
+
+struct job_spawned {
+    uint8_t failure; /* enum job_spawn_failure */
+    uint32_t number; /* of the new job; 0 if it was refused */
+    uint32_t processes;
+    char reason[JOB_SPAWN_REASON_BYTES]; /* one line, "" without a failure */
 };
 
 enum job_failure_kind {
@@ -190,6 +216,9 @@ int job_ended_decode(struct job_ended *ret_message, const void *data, size_t byt
 /* With the message's kind, which has been read before the rest is decoded. */
 void job_end_message_encode(const struct job_end_message *message, struct buffer *out);
 int job_end_message_decode(struct job_end_message *ret_message, struct wire_reader *reader);
+/* The reply to JOB_MESSAGE_SPAWN, after its status. */
+void job_spawned_encode(const struct job_spawned *message, struct buffer *out);
+int job_spawned_decode(struct job_spawned *ret_message, const void *data, size_t bytes);
 /* JOB_MESSAGE_TEXT, likewise.  *ret_text is the caller's to free, also on failure. */
 void job_text_encode(uint32_t number, uint8_t level, const char *text, struct buffer *out);
 int job_text_decode(struct wire_reader *reader, uint32_t *ret_number, uint8_t *ret_level,

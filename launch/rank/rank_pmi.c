@@ -361,6 +361,7 @@ void rank_pmi_environment(struct rank_pmi *rank_pmi, uint32_t index, int target_
         .pmix = (job->spec.mpi & JOB_MPI_PMIX) != 0,
         .crowded = is_crowded(rank_pmi),
         .master_port = master_port(rank_pmi),
+        .spawned = job->spec.parent > 0,
     };
     char master[HOST_NAME_BYTES_MAX + 1];
 

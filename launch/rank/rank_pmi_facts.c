@@ -149,7 +149,7 @@ int rank_pmi_job_open(struct rank_pmi *rank_pmi, struct error *error)
     const struct placement_rule *rule = local->map.apps[0].rule;
     enum topology_level bind = placement_rule_bind_level(rule, local->map.in_threads);
     struct job_facts facts = {.nodes = NULL};
-    char number[16];
+    char number[16], parent[PMI_NAMESPACE_BYTES];
     struct pmi_ops ops = rank_pmi_ops(&rank_pmi->speakers[SPEAKER_PMIX]);
     struct pmi_job job = {
         .number = local->number,
@@ -171,6 +171,11 @@ int rank_pmi_job_open(struct rank_pmi *rank_pmi, struct error *error)
     int rc;
 
     snprintf(number, sizeof(number), "%u", local->number);
+    if (local->spec.parent > 0) {
+        job_spec_namespace(rank_pmi->config.jobs_name, local->spec.parent, parent, sizeof(parent));
+        job.parent = parent;
+        job.parent_rank = local->spec.parent_rank;
+    }
     make_maps(rank_pmi, &facts, &job.node_index);
     make_apps(local, &facts);
     make_bindings(rank_pmi, &facts);

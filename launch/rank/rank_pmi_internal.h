@@ -173,6 +173,9 @@ void rank_pmi_reply_to(struct rank_pmi *rank_pmi, uint32_t source, uint32_t requ
 void rank_pmi_request_open(struct rank_pmi *rank_pmi);
 void rank_pmi_request_close(struct rank_pmi *rank_pmi);
 
+/* rank_pmi_spawn.c */
+rank_pmi_service rank_pmi_spawn;
+
 /* rank_pmi_pmix.c */
 int rank_pmi_pmix_open(struct rank_pmi *rank_pmi, struct error *error);
 void rank_pmi_pmix_close(struct rank_pmi *rank_pmi);

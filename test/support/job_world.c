@@ -294,6 +294,17 @@ static void trace_root(struct buffer *out, const struct job_action *action)
     case JOB_ACTION_READY:
         buffer_append_string(out, "ready");
         break;
+    case JOB_ACTION_CHILD:
+        buffer_printf(out, "add a job that job %u has spawned", action->parent);
+        break;
+    case JOB_ACTION_SPAWNED:
+        if (action->reply.answer->failure == JOB_SPAWN_OK)
+            buffer_printf(out, "reply to %u that %u processes run", action->reply.place,
+                          action->reply.answer->processes);
+        else
+            buffer_printf(out, "reply to %u, failure %u: %s", action->reply.place,
+                          action->reply.answer->failure, action->reply.answer->reason);
+        break;
     case JOB_ACTION_FORGET:
         buffer_append_string(out, "forget the job at ");
         ranges_print(&action->places, out);
@@ -616,21 +627,39 @@ void job_world_complete(struct job_world *world)
     job_world_event(world, 0, (struct job_event){.kind = JOB_EVENT_COMPLETE});
 }
 
+static void make_spec(struct job_world *world, uint32_t processes, struct job_spec *ret_spec)
+{
+    job_spec_init(ret_spec);
+    world->rule.processes = processes;
+    placement_add(&ret_spec->placement, &world->rule);
+    ret_spec->apps = memory_allocate_zeroed(sizeof *ret_spec->apps);
+    ret_spec->apps_count = 1;
+    ret_spec->on_failure = world->on_failure;
+    ret_spec->apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
+    ret_spec->apps[0].argv[0] = memory_copy_string("./app");
+    ret_spec->apps[0].set = memory_allocate_zeroed(sizeof(char *));
+    ret_spec->apps[0].directory = memory_copy_string("/home/user");
+}
+
 void job_world_run(struct job_world *world, uint32_t processes)
 {
     struct job_spec spec;
 
-    job_spec_init(&spec);
-    world->rule.processes = processes;
-    placement_add(&spec.placement, &world->rule);
-    spec.apps = memory_allocate_zeroed(sizeof *spec.apps);
-    spec.apps_count = 1;
-    spec.on_failure = world->on_failure;
-    spec.apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
-    spec.apps[0].argv[0] = memory_copy_string("./app");
-    spec.apps[0].set = memory_allocate_zeroed(sizeof(char *));
-    spec.apps[0].directory = memory_copy_string("/home/user");
+    make_spec(world, processes, &spec);
     job_world_event(world, 0, (struct job_event){.kind = JOB_EVENT_RUN, .spec = &spec});
+    job_spec_fini(&spec);
+}
+
+void job_world_spawn(struct job_world *world, uint32_t parent, uint32_t request, uint32_t processes)
+{
+    struct job_event event = {
+        .kind = JOB_EVENT_SPAWN, .job = parent, .place = 1, .number = request};
+    struct job_spec spec;
+
+    make_spec(world, processes, &spec);
+    spec.parent = parent;
+    event.spec = &spec;
+    job_world_event(world, 0, event);
     job_spec_fini(&spec);
 }
 

@@ -83,6 +83,9 @@ void job_world_reported(struct job_world *world, uint32_t status, const char *te
 /* The usual events. */
 void job_world_complete(struct job_world *world);
 void job_world_run(struct job_world *world, uint32_t processes);
+/* By rank 0 of that job, at place 1, which numbers its requests. */
+void job_world_spawn(struct job_world *world, uint32_t parent, uint32_t request,
+                     uint32_t processes);
 /* All processes of a part are started, or end well with nothing left. */
 void job_world_part_starts(struct job_world *world, uint32_t place, uint32_t job);
 void job_world_part_ends(struct job_world *world, uint32_t place, uint32_t job);

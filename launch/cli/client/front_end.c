@@ -246,6 +246,7 @@ static void front_end_close(struct front_end *front)
 {
     front_end_close_user(front);
     buffer_fini(&front->early);
+    ranges_fini(&front->children);
     loop_timer_destroy(front->timeout);
     loop_timer_destroy(front->patience);
     loop_timer_destroy(front->reader);

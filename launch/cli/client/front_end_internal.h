@@ -6,6 +6,7 @@
 #ifndef LAUNCH_CLI_CLIENT_FRONT_END_INTERNAL_H
 #define LAUNCH_CLI_CLIENT_FRONT_END_INTERNAL_H
 
+#include "base/ranges.h"
 #include "fabric/loop.h"
 #include "fabric/channel.h"
 #include "launch/proto/control.h"
@@ -34,6 +35,7 @@ struct front_end {
 
     struct channel *channel; /* NULL once it is closed */
     uint32_t job;            /* its number; 0 until the root has accepted it */
+    struct ranges children;  /* numbers of the jobs that it, or one of them, has spawned */
     int is_guest;            /* of an existing instance: the root is not ours */
     struct buffer early;     /* CONTROL_END, if the end was requested before that */
     struct root_process root;

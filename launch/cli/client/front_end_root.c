@@ -22,7 +22,18 @@ static void on_unreadable(struct front_end *front)
                    "cannot decode a message from the root; this is a bug in banyan");
 }
 
-static void on_started(struct front_end *front, struct wire_reader *reader)
+static void on_spawned(struct front_end *front, struct wire_reader *reader)
+{
+    uint32_t child = control_get_number(reader);
+
+    if (wire_finish(reader) < 0 || child == 0)
+        on_unreadable(front);
+    else
+        ranges_add(&front->children, child, child);
+}
+
+/* Of a spawned job there is nothing to say. */
+static void on_started(struct front_end *front, uint32_t job, struct wire_reader *reader)
 {
     struct control_started started;
 
@@ -30,13 +41,15 @@ static void on_started(struct front_end *front, struct wire_reader *reader)
         on_unreadable(front);
         return;
     }
+    if (job != front->job)
+        return;
     front->record.nodes_used = started.nodes;
     front->record.processes = started.processes;
     front_end_phase(front, RUN_PHASE_STARTED);
     front_end_open_input(front);
 }
 
-static void on_output(struct front_end *front, struct wire_reader *reader)
+static void on_output(struct front_end *front, uint32_t job, struct wire_reader *reader)
 {
     struct control_output output;
 
@@ -45,8 +58,8 @@ static void on_output(struct front_end *front, struct wire_reader *reader)
         return;
     }
     front_end_phase(front, RUN_PHASE_FIRST_OUTPUT);
-    output_writer_put(front->writer, output.rank, output.stream, output.bytes.data,
-                      output.bytes.length_bytes);
+    output_writer_put(front->writer, job == front->job ? 0 : job, output.rank, output.stream,
+                      output.bytes.data, output.bytes.length_bytes);
 }
 
 static void say_line(void *context, const char *line)
@@ -156,8 +169,8 @@ static void on_message(void *context, uint8_t type, const void *payload, size_t 
     wire_reader_init(&reader, payload, payload_bytes);
     if (type >= CONTROL_STARTED && type <= CONTROL_JOB_END)
         job = control_get_job(&reader);
-    if (job != front->job && job != 0)
-        return; /* not our job */
+    if (job != front->job && job != 0 && !ranges_contains(&front->children, job))
+        return; /* not ours */
     switch (type) {
     case CONTROL_WELCOME:
         on_welcome(front, &reader);
@@ -172,10 +185,13 @@ static void on_message(void *context, uint8_t type, const void *payload, size_t 
     case CONTROL_FAILED: /* the job's end repeats it */
         break;
     case CONTROL_STARTED:
-        on_started(front, &reader);
+        on_started(front, job, &reader);
+        break;
+    case CONTROL_SPAWNED:
+        on_spawned(front, &reader);
         break;
     case CONTROL_OUTPUT:
-        on_output(front, &reader);
+        on_output(front, job, &reader);
         break;
     case CONTROL_STDIN_ACK:
         on_input_taken(front, &reader);

@@ -28,7 +28,7 @@
 struct piece {
     struct list_link node;
     uint64_t arrival_ns;
-    uint32_t rank;
+    uint64_t source;
     uint8_t stream;
     size_t data_bytes;
     char data[];
@@ -49,7 +49,7 @@ struct sink {
     uint32_t held_count;
     uint64_t line_wait_ns;
     int line_open; /* and its rank may continue it */
-    uint32_t line_rank;
+    uint64_t line_source;
     uint8_t line_stream;
     size_t line_bytes;      /* of it */
     uint64_t line_since_ns; /* when its rank got the output */
@@ -99,17 +99,28 @@ static void writer_flush_soon(struct output_writer *writer)
 
 /* ---- lines ---- */
 
-static int sink_is_owner(const struct sink *sink, uint32_t rank, uint8_t stream)
+static int sink_is_owner(const struct sink *sink, uint64_t source, uint8_t stream)
 {
-    return sink->line_open && sink->line_rank == rank && sink->line_stream == stream;
+    return sink->line_open && sink->line_source == source && sink->line_stream == stream;
+}
+
+/* The first job's ranks are labelled by their numbers alone. */
+static void append_label(struct buffer *out, uint64_t source)
+{
+    uint32_t job = (uint32_t)(source >> 32), rank = (uint32_t)source;
+
+    if (job > 0)
+        buffer_printf(out, "[%u.%u] ", job, rank);
+    else
+        buffer_printf(out, "[%u] ", rank);
 }
 
 /* A label precedes each line, and each piece of a line that others have interrupted.  A line that
  * ended without a newline gets one before the next label. */
-static void sink_append_labelled(struct sink *sink, uint32_t rank, uint8_t stream, const char *data,
-                                 size_t data_bytes)
+static void sink_append_labelled(struct sink *sink, uint64_t source, uint8_t stream,
+                                 const char *data, size_t data_bytes)
 {
-    int at_start = !sink_is_owner(sink, rank, stream);
+    int at_start = !sink_is_owner(sink, source, stream);
 
     if (sink->state == LINE_ENDED)
         buffer_append_string(&sink->ready, "\n");
@@ -117,7 +128,7 @@ static void sink_append_labelled(struct sink *sink, uint32_t rank, uint8_t strea
         const char *newline = memchr(data, '\n', data_bytes);
         size_t line_bytes = newline != NULL ? (size_t)(newline - data) + 1 : data_bytes;
         if (at_start)
-            buffer_printf(&sink->ready, "[%u] ", rank);
+            append_label(&sink->ready, source);
         buffer_append(&sink->ready, data, line_bytes);
         at_start = 1;
         data += line_bytes;
@@ -126,22 +137,22 @@ static void sink_append_labelled(struct sink *sink, uint32_t rank, uint8_t strea
 }
 
 /* The stream has ended, so its line stays unfinished. */
-static void sink_end_line(struct sink *sink, uint32_t rank, uint8_t stream)
+static void sink_end_line(struct sink *sink, uint64_t source, uint8_t stream)
 {
-    if (!sink_is_owner(sink, rank, stream))
+    if (!sink_is_owner(sink, source, stream))
         return;
     sink->line_open = 0;
     sink->state = LINE_ENDED;
 }
 
-static void sink_follow_line(struct sink *sink, uint32_t rank, uint8_t stream, const char *data,
+static void sink_follow_line(struct sink *sink, uint64_t source, uint8_t stream, const char *data,
                              size_t data_bytes)
 {
     const char *newline = memrchr(data, '\n', data_bytes);
     uint64_t now_ns = loop_now_ns();
 
     assert(data_bytes > 0);
-    if (!sink_is_owner(sink, rank, stream)) {
+    if (!sink_is_owner(sink, source, stream)) {
         sink->line_since_ns = now_ns;
         sink->line_bytes = 0;
     }
@@ -150,25 +161,25 @@ static void sink_follow_line(struct sink *sink, uint32_t rank, uint8_t stream, c
     sink->line_bytes += newline != NULL ? (size_t)(data + data_bytes - newline) - 1 : data_bytes;
     sink->line_last_ns = now_ns;
     sink->line_open = data[data_bytes - 1] != '\n';
-    sink->line_rank = rank;
+    sink->line_source = source;
     sink->line_stream = stream;
     sink->state = sink->line_open ? LINE_INSIDE : LINE_START;
 }
 
 /* Queues the bytes for writing. */
-static void sink_accept(struct sink *sink, uint32_t rank, uint8_t stream, const char *data,
+static void sink_accept(struct sink *sink, uint64_t source, uint8_t stream, const char *data,
                         size_t data_bytes)
 {
     if (data_bytes == 0) {
-        sink_end_line(sink, rank, stream);
+        sink_end_line(sink, source, stream);
         return;
     }
     if (sink->writer->label)
-        sink_append_labelled(sink, rank, stream, data, data_bytes);
+        sink_append_labelled(sink, source, stream, data, data_bytes);
     else
         buffer_append(&sink->ready, data, data_bytes);
     sink->ready_put_bytes += data_bytes;
-    sink_follow_line(sink, rank, stream, data, data_bytes);
+    sink_follow_line(sink, source, stream, data, data_bytes);
 }
 
 static void sink_accept_piece(struct sink *sink, struct piece *piece)
@@ -177,7 +188,7 @@ static void sink_accept_piece(struct sink *sink, struct piece *piece)
     list_remove(&piece->node);
     sink->held_bytes -= piece->data_bytes;
     sink->held_count--;
-    sink_accept(sink, piece->rank, piece->stream, piece->data, piece->data_bytes);
+    sink_accept(sink, piece->source, piece->stream, piece->data, piece->data_bytes);
     free(piece);
 }
 
@@ -191,7 +202,7 @@ static void sink_accept_owner(struct sink *sink)
         struct piece *piece = list_entry(node, struct piece, node);
         if (!sink->line_open)
             break;
-        if (sink_is_owner(sink, piece->rank, piece->stream))
+        if (sink_is_owner(sink, piece->source, piece->stream))
             sink_accept_piece(sink, piece);
     }
 }
@@ -221,7 +232,7 @@ static void sink_release(struct sink *sink, int all)
     struct list_link *node;
 
     if (all)
-        sink_end_line(sink, sink->line_rank, sink->line_stream);
+        sink_end_line(sink, sink->line_source, sink->line_stream);
     while ((node = list_first(&sink->held)) != NULL) {
         struct piece *piece = list_entry(node, struct piece, node);
         uint64_t deadline_ns = sink_deadline_ns(sink, piece);
@@ -232,7 +243,7 @@ static void sink_release(struct sink *sink, int all)
         sink_accept_piece(sink, piece);
         sink_accept_owner(sink);
         if (all)
-            sink_end_line(sink, sink->line_rank, sink->line_stream);
+            sink_end_line(sink, sink->line_source, sink->line_stream);
     }
     loop_timer_cancel(sink->timer);
 }
@@ -245,13 +256,13 @@ static void sink_wait_over(void *context)
     writer_flush_soon(sink->writer);
 }
 
-static void sink_hold(struct sink *sink, uint32_t rank, uint8_t stream, const void *data,
+static void sink_hold(struct sink *sink, uint64_t source, uint8_t stream, const void *data,
                       size_t data_bytes)
 {
     struct piece *piece = memory_allocate(sizeof(*piece) + data_bytes);
 
     *piece = (struct piece){
-        .arrival_ns = loop_now_ns(), .rank = rank, .stream = stream, .data_bytes = data_bytes};
+        .arrival_ns = loop_now_ns(), .source = source, .stream = stream, .data_bytes = data_bytes};
     memcpy(piece->data, data, data_bytes);
     list_append(&sink->held, &piece->node);
     sink->held_bytes += data_bytes;
@@ -259,14 +270,14 @@ static void sink_hold(struct sink *sink, uint32_t rank, uint8_t stream, const vo
     sink_release(sink, 0);
 }
 
-static void sink_put(struct sink *sink, uint32_t rank, uint8_t stream, const void *data,
+static void sink_put(struct sink *sink, uint64_t source, uint8_t stream, const void *data,
                      size_t data_bytes)
 {
-    if (sink->line_open && !sink_is_owner(sink, rank, stream)) {
-        sink_hold(sink, rank, stream, data, data_bytes);
+    if (sink->line_open && !sink_is_owner(sink, source, stream)) {
+        sink_hold(sink, source, stream, data, data_bytes);
         return;
     }
-    sink_accept(sink, rank, stream, data, data_bytes);
+    sink_accept(sink, source, stream, data, data_bytes);
     if (!list_is_empty(&sink->held))
         sink_release(sink, 0);
 }
@@ -434,7 +445,7 @@ void output_writer_destroy(struct output_writer *writer)
     free(writer);
 }
 
-void output_writer_put(struct output_writer *writer, uint32_t rank, uint8_t stream,
+void output_writer_put(struct output_writer *writer, uint32_t job, uint32_t rank, uint8_t stream,
                        const void *data, size_t data_bytes)
 {
     struct sink *sink = writer->of_stream[stream];
@@ -444,7 +455,7 @@ void output_writer_put(struct output_writer *writer, uint32_t rank, uint8_t stre
     if (sink->failed || writer->discarding)
         sink->ready_put_bytes += data_bytes;
     else
-        sink_put(sink, rank, stream, data, data_bytes);
+        sink_put(sink, (uint64_t)job << 32 | rank, stream, data, data_bytes);
     writer_flush_soon(writer);
 }
 

@@ -43,8 +43,8 @@ struct output_writer *output_writer_create(struct loop *loop, int stdout_fd, int
                                            int label, const struct output_writer_events *events,
                                            void *context);
 void output_writer_destroy(struct output_writer *writer);
-/* stream: 1 or 2.  No bytes: the rank's stream has ended, and with it an unfinished line. */
-void output_writer_put(struct output_writer *writer, uint32_t rank, uint8_t stream,
+/* job: of a spawned one, or 0.  stream: 1 or 2.  No bytes: the rank's stream has ended, and with it an unfinished line. */
+void output_writer_put(struct output_writer *writer, uint32_t job, uint32_t rank, uint8_t stream,
                        const void *data, size_t data_bytes);
 /* "banyan: text" as a separate line on stderr, after what was put before. */
 void output_writer_message(struct output_writer *writer, const char *text);

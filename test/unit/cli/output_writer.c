@@ -112,7 +112,7 @@ static void bench_close(struct bench *bench)
 static void put(struct bench *bench, uint32_t rank, uint8_t stream, const char *text)
 {
     bench->put_bytes += strlen(text);
-    output_writer_put(bench->writer, rank, stream, text, strlen(text));
+    output_writer_put(bench->writer, 0, rank, stream, text, strlen(text));
 }
 
 /* Runs the loop until all is written or for so long. */
@@ -220,7 +220,7 @@ static void test_labels(void)
 
 static void end_stream(struct bench *bench, uint32_t rank, uint8_t stream)
 {
-    output_writer_put(bench->writer, rank, stream, NULL, 0);
+    output_writer_put(bench->writer, 0, rank, stream, NULL, 0);
 }
 
 static void test_labels_inside(void)

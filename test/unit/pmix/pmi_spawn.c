@@ -14,9 +14,9 @@
 
 static void make_request(struct pmi_spawn *spawn)
 {
-    static char words[][8] = {"other", "-v", "", "A=1", "B="};
+    static char words[][9] = {"other", "-v", "", "A=1", "B=", "PMI_FD=7"};
     char *const argv[] = {words[0], words[1], words[2], NULL};
-    char *const env[] = {words[3], words[4], NULL};
+    char *const env[] = {words[3], words[5], words[4], NULL};
     struct pmi_spawn_app *app;
 
     pmi_spawn_init(spawn);
@@ -44,7 +44,7 @@ static void test_request(void)
     is_string(read.apps[0].argv[0], "/bin/worker", "what is executed is the program");
     is_string(read.apps[0].argv[1], "-v", "with its arguments");
     is_string(read.apps[0].argv[2], "", "also an empty one");
-    is_string(read.apps[0].env[1], "B=", "with its variables");
+    is_string(read.apps[0].env[1], "B=", "with its variables, but for those of the caller itself");
     is_string(read.apps[0].rule.hosts, "n1,n2", "on its nodes");
     is_string(read.apps[1].argv[0], "worker", "a program without arguments is its own first");
     ok(read.apps[1].directory == NULL && read.apps[1].rule.hosts == NULL,

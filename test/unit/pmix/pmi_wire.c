@@ -47,6 +47,8 @@ static const struct pmi_job job = {
     .slots = 8,
     .map_by = "slot",
     .bind_to = "none",
+    .parent = "space.3",
+    .parent_rank = 1,
 };
 
 static const struct host_config config = {.directory = "/tmp/p0",

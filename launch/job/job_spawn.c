@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Jobs that processes of other jobs have spawned.  All processes of such a job are started, or it
+ * is ended and the answer says why; so it does not go on without one before they all have been started,
+ * whatever its policy.  It is ended when the job of that process fails, and lives on when that
+ * ends well; then it is ended with the job by which that one was spawned, if there is one.
+ */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "launch/job/instance_state.h"
+#include "overlay/tree.h"
+
+/* ---- answers ---- */
+
+static void add_answer(struct job_actions *actions, uint32_t place, uint32_t id,
+                       const struct job_spawned *answer)
+{
+    struct job_action *action = job_actions_add(actions, JOB_ACTION_SPAWNED, answer->number);
+
+    assert(answer->failure < JOB_SPAWN_FAILURE_COUNT);
+    action->reply.answer = memory_copy(answer, sizeof(*answer));
+    action->reply.place = place;
+    action->reply.id = id;
+}
+
+void job_spawn_refuse(const struct job_event *event, enum job_spawn_failure failure,
+                      const char *why, struct job_actions *actions)
+{
+    struct job_spawned answer = {.failure = (uint8_t)failure};
+
+    snprintf(answer.reason, sizeof(answer.reason), "%s", why);
+    add_answer(actions, event->place, (uint32_t)event->number, &answer);
+}
+
+int job_spawn_waits(const struct job *job)
+{
+    return job->asker.waits;
+}
+
+void job_spawn_started(struct job *job, struct job_actions *actions)
+{
+    struct job_spawned answer = {.number = job->number, .processes = job->map.processes};
+
+    if (!job->asker.waits)
+        return;
+    job->asker.waits = 0;
+    add_answer(actions, job->asker.place, job->asker.id, &answer);
+}
+
+static enum job_spawn_failure failure_of(const struct job *job)
+{
+    const struct job_failure *failure = &job->failure;
+
+    if (job->cause != JOB_CAUSE_NONE || job->lost_place != TREE_NO_PLACE)
+        return JOB_SPAWN_ENDED;
+    if (job->map.apps_count == 0)
+        return JOB_SPAWN_MAP;
+    if (failure->kind == JOB_FAILURE_SERVICES)
+        return JOB_SPAWN_START;
+    if (failure->kind != JOB_FAILURE_START)
+        return JOB_SPAWN_ENDED;
+    if (failure->step == START_STEP_CHDIR)
+        return JOB_SPAWN_DIRECTORY;
+    return failure->step == START_STEP_EXEC || failure->step == START_STEP_INTERPRETER
+               ? JOB_SPAWN_EXECUTABLE
+               : JOB_SPAWN_START;
+}
+
+/* The user reads it, too: what the program makes of it is not known. */
+static void say_failure(const struct job *job, const char *why, struct job_actions *actions)
+{
+    struct buffer text = {0};
+
+    buffer_printf(&text, "job %u, which rank %u of job %u has spawned, does not run: %s",
+                  job->number, job->spec.parent_rank, job->spec.parent, why);
+    job_actions_text(actions, job->number, LOG_LEVEL_WARNING, buffer_string(&text));
+    buffer_fini(&text);
+}
+
+void job_spawn_ended(struct job *job, struct control_job_end *end, struct job_actions *actions)
+{
+    struct job_spawned answer = {.failure = (uint8_t)failure_of(job)};
+
+    if (!job->asker.waits)
+        return;
+    if (job->cause == JOB_CAUSE_NONE && end->status == 0) {
+        job_spawn_started(job, actions); /* it was quick */
+        return;
+    }
+    job->asker.waits = 0;
+    snprintf(answer.reason, sizeof(answer.reason), "%s", end->text);
+    add_answer(actions, job->asker.place, job->asker.id, &answer);
+    if (job->cause == JOB_CAUSE_NONE)
+        say_failure(job, end->text, actions);
+    end->status = 0;
+    end->banyan_failed = 0;
+    end->text[0] = '\0';
+}
+
+/* ---- requests ---- */
+
+void job_spawn_begin(struct job *job, const struct job_event *event, struct job_actions *actions)
+{
+    assert(event->kind == JOB_EVENT_SPAWN && event->job != job->number);
+    job->spec.parent = job->ends_with = event->job;
+    job->spec.stdin_rank = UINT32_MAX;
+    job->asker = (struct job_asker){event->place, (uint32_t)event->number, 1};
+    job_actions_add(actions, JOB_ACTION_CHILD, job->number)->parent = event->job;
+}
+
+int job_spawn_is_known(const struct instance *instance, const struct job_event *event,
+                       struct job_actions *actions)
+{
+    struct list_link *node, *spare;
+
+    list_for_each(&instance->root->jobs, node, spare)
+    {
+        struct job *job = list_entry(node, struct job, node);
+
+        if (job->spec.parent != event->job || job->asker.place != event->place ||
+            job->asker.id != (uint32_t)event->number)
+            continue;
+        if (!job->asker.waits) {
+            job->asker.waits = 1;
+            job_spawn_started(job, actions);
+        }
+        return 1;
+    }
+    return 0;
+}
+
+/* ---- families ---- */
+
+static int has_failed(const struct job *job)
+{
+    int failed = job->failure.kind != JOB_FAILURE_NONE || job->loss != JOB_LOSS_NONE;
+
+    return job->phase == JOB_ENDING ||
+           (job_is_reported(job) && (job->cause != JOB_CAUSE_NONE ||
+                                     (failed && job->spec.on_failure == JOB_ON_FAILURE_ABORT)));
+}
+
+void job_spawn_leave(struct job *job)
+{
+    int fails = has_failed(job) && !job->left_orphans;
+    struct list_link *node, *spare;
+
+    if (!fails && job->phase != JOB_OVER)
+        return;
+    list_for_each(&job->instance->root->jobs, node, spare)
+    {
+        struct job *other = list_entry(node, struct job, node);
+
+        if (other->ends_with != job->number)
+            continue;
+        other->is_orphan |= fails;
+        other->ends_with = fails ? 0 : job->ends_with;
+    }
+    job->left_orphans |= fails;
+}
+
+struct job *job_spawn_next_orphan(const struct instance *instance)
+{
+    struct list_link *node, *spare;
+
+    list_for_each(&instance->root->jobs, node, spare)
+    {
+        struct job *job = list_entry(node, struct job, node);
+
+        if (job->is_orphan && !job_is_reported(job))
+            return job;
+    }
+    return NULL;
+}

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A process asks for a new job (pmix/pmi_spawn.h).  Here the request becomes the specification of a job,
+ * like that of a front end: the environment and the policies are those of the caller's job, which every
+ * node of it knows.  The root runs it, and answers when all processes have been started, or that they
+ * have not.
+ */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc/hostlist.h"
+#include "launch/rank/rank_pmi_internal.h"
+#include "pmix/pmi_spawn.h"
+
+/* ---- Programs ---- */
+
+static void append_string(char ***strings, size_t *count, const char *text)
+{
+    *strings = memory_resize(*strings, (*count + 2) * sizeof(**strings));
+    (*strings)[(*count)++] = memory_copy_string(text);
+    (*strings)[*count] = NULL;
+}
+
+/* The environment of the caller's job, as the user gave it, then what the caller has added. */
+static char **make_environment(char *const *inherited, char *const *added)
+{
+    char **set = memory_allocate_zeroed(sizeof(*set));
+    size_t count = 0;
+
+    for (; inherited != NULL && *inherited != NULL; inherited++)
+        append_string(&set, &count, *inherited);
+    for (; *added != NULL; added++) {
+        if (strchr(*added, '=') != NULL)
+            append_string(&set, &count, *added);
+    }
+    return set;
+}
+
+static char *make_directory(const char *given, const char *own)
+{
+    if (given == NULL)
+        return own != NULL ? memory_copy_string(own) : NULL;
+    if (given[0] == '/' || own == NULL)
+        return memory_copy_string(given);
+    return memory_printf("%s/%s", own, given);
+}
+
+static void make_app(const struct pmi_spawn_app *wanted, const struct app_spec *own,
+                     struct app_spec *ret_app)
+{
+    size_t count = 0;
+
+    *ret_app = (struct app_spec){.argv = NULL};
+    for (char *const *argument = wanted->argv; *argument != NULL; argument++)
+        append_string(&ret_app->argv, &count, *argument);
+    ret_app->set = make_environment(own->set, wanted->env);
+    ret_app->directory = make_directory(wanted->directory, own->directory);
+}
+
+/* ---- Placement ---- */
+
+/* All nodes but those of the list, whose names may be followed by ":slots", which say nothing here. */
+static int exclude_others(const struct allocation *roster, const char *hosts,
+                          struct ranges *ret_excluded, struct error *error)
+{
+    struct ranges wanted = {0};
+    char name[HOST_NAME_BYTES_MAX + 1];
+    int rc = 0;
+
+    while (rc == 0 && *hosts != '\0') {
+        size_t bytes = strcspn(hosts, ",");
+        size_t name_bytes = strcspn(hosts, ",:");
+        int64_t index;
+
+        snprintf(name, sizeof(name), "%.*s", (int)name_bytes, hosts);
+        index = name_bytes < sizeof(name) ? hostlist_find(roster->names, name, 0) : -1;
+        if (index < 0 && name_bytes > 0)
+            rc = error_set(error, -ENOENT, "no node %s is in the allocation", name);
+        else if (name_bytes > 0)
+            ranges_add(&wanted, (uint32_t)index, (uint32_t)index);
+        hosts += bytes + (hosts[bytes] == ',');
+    }
+    ranges_clear(ret_excluded);
+    ranges_add(ret_excluded, 0, allocation_nodes(roster) - 1);
+    ranges_remove_all(ret_excluded, &wanted);
+    ranges_fini(&wanted);
+    return rc;
+}
+
+static int parse_rule(const struct pmi_spawn_rule *wanted, struct placement_rule *rule,
+                      struct placement_extra *extra, struct error *error)
+{
+    int rc = 0;
+
+    if (wanted->map_by != NULL)
+        rc = placement_rule_parse(wanted->map_by, rule, extra, error);
+    if (rc == 0 && wanted->rank_by != NULL)
+        rc = placement_rank_by_parse(wanted->rank_by, rule, error);
+    if (rc == 0 && wanted->bind_to != NULL)
+        rc = placement_bind_parse(wanted->bind_to, rule, error);
+    if (rc == 0 && (extra->file != NULL || rule->policy == PLACEMENT_BY_LIST))
+        rc = error_set(error, -ENOTSUP, "a spawned job cannot be placed by a file");
+    if (wanted->per_node > 0)
+        rule->per = wanted->per_node;
+    if (wanted->cpus_per_process > 0)
+        rule->pe = wanted->cpus_per_process;
+    rule->oversubscribe |= wanted->oversubscribe;
+    return rc;
+}
+
+/* What the user has allowed or wanted for the caller's job holds for those that it spawns. */
+static int make_rule(const struct rank_pmi *rank_pmi, const struct pmi_spawn *spawn,
+                     const struct pmi_spawn_app *app, const struct placement_rule *own,
+                     struct placement *placement, struct error *error)
+{
+    const struct allocation *roster = rank_pmi->config.allocation;
+    const char *hosts = app->rule.hosts != NULL ? app->rule.hosts : spawn->rule.hosts;
+    struct placement_extra extra = {.no_local = 0};
+    struct placement_rule rule = {.processes = app->processes,
+                                  .bind = own->bind,
+                                  .bind_level = own->bind_level,
+                                  .oversubscribe = own->oversubscribe,
+                                  .overload = own->overload};
+    int rc = app->processes > PLACEMENT_PROCESSES_MAX
+                 ? error_set(error, -E2BIG, "%u processes are too many", app->processes)
+                 : parse_rule(&spawn->rule, &rule, &extra, error);
+
+    if (rc == 0)
+        rc = parse_rule(&app->rule, &rule, &extra, error);
+    if (rc == 0 && hosts != NULL)
+        rc = exclude_others(roster, hosts, &rule.excluded, error);
+    if (rc < 0) {
+        placement_rule_fini(&rule);
+        return rc;
+    }
+    rule.oversubscribe |= extra.oversubscribe != 0;
+    if (extra.no_local)
+        ranges_add(&placement->excluded, rank_pmi->config.place - 1, rank_pmi->config.place - 1);
+    placement_add(placement, &rule);
+    return 0;
+}
+
+/* ---- The job ---- */
+
+static void take_preput(struct pmi_spawn *spawn, struct job_spec *spec)
+{
+    spec->preput = memory_allocate_zeroed((spawn->preput_count + 1) * sizeof(*spec->preput));
+    spec->preput_count = spawn->preput_count;
+    for (uint32_t i = 0; i < spawn->preput_count; i++) {
+        spec->preput[i] =
+            (struct job_preput){.key = spawn->preput[i].key, .value = spawn->preput[i].value};
+        spawn->preput[i] = (struct pmi_spawn_pair){.key = NULL};
+    }
+}
+
+static int make_spec(const struct rank_pmi *rank_pmi, uint32_t caller, struct pmi_spawn *spawn,
+                     struct job_spec *spec, struct error *error)
+{
+    const struct job_local *job = rank_pmi->config.job;
+    uint32_t own = placement_map_app(&job->map, caller);
+
+    assert(own < job->spec.apps_count && job->spec.apps_count == job->spec.placement.rules_count);
+    spec->mpi = job->spec.mpi;
+    spec->uid = job->spec.uid;
+    spec->on_failure = job->spec.on_failure;
+    spec->modex = job->spec.modex;
+    spec->parent = job->number;
+    spec->parent_rank = caller;
+    spec->apps = memory_allocate_zeroed(spawn->apps_count * sizeof(*spec->apps));
+    for (uint32_t i = 0; i < spawn->apps_count; i++) {
+        int rc = make_rule(rank_pmi, spawn, &spawn->apps[i], &job->spec.placement.rules[own],
+                           &spec->placement, error);
+
+        if (rc < 0)
+            return rc;
+        make_app(&spawn->apps[i], &job->spec.apps[own], &spec->apps[spec->apps_count++]);
+    }
+    take_preput(spawn, spec);
+    return 0;
+}
+
+/* ---- The request ---- */
+
+struct spawn_wait {
+    const struct speaker *speaker;
+    uint64_t id;
+};
+
+static void answer_spawn(const struct speaker *speaker, uint64_t id,
+                         const struct pmi_spawn_answer *answer)
+{
+    struct buffer data = {0};
+
+    pmi_spawn_answer_encode(answer, &data);
+    rank_pmi_answer(speaker, id, 0, data.data, data.length_bytes);
+    buffer_fini(&data);
+}
+
+static void refuse_spawn(const struct speaker *speaker, const struct pmi_request *request,
+                         const char *why)
+{
+    struct pmi_spawn_answer answer = {.failure = PMI_SPAWN_FAILURE_REFUSED};
+
+    snprintf(answer.reason, sizeof(answer.reason), "%s", why);
+    answer_spawn(speaker, request->id, &answer);
+    rank_pmi_say(speaker->rank_pmi, "rank %u on %s cannot spawn: %s", request->caller.rank,
+                 speaker->rank_pmi->config.node_name, why);
+}
+
+/* The root has its own words for why a job does not run. */
+static void make_answer(const struct rank_pmi *rank_pmi, const struct job_spawned *spawned,
+                        struct pmi_spawn_answer *ret_answer)
+{
+    static const enum pmi_spawn_failure failures[JOB_SPAWN_FAILURE_COUNT] = {
+        [JOB_SPAWN_OK] = PMI_SPAWN_FAILURE_NONE,
+        [JOB_SPAWN_REFUSED] = PMI_SPAWN_FAILURE_REFUSED,
+        [JOB_SPAWN_MAP] = PMI_SPAWN_FAILURE_MAP,
+        [JOB_SPAWN_EXECUTABLE] = PMI_SPAWN_FAILURE_EXECUTABLE,
+        [JOB_SPAWN_DIRECTORY] = PMI_SPAWN_FAILURE_DIRECTORY,
+        [JOB_SPAWN_START] = PMI_SPAWN_FAILURE_START,
+        [JOB_SPAWN_ENDED] = PMI_SPAWN_FAILURE_ENDED,
+    };
+
+    *ret_answer = (struct pmi_spawn_answer){.failure = failures[spawned->failure]};
+    snprintf(ret_answer->reason, sizeof(ret_answer->reason), "%s", spawned->reason);
+    if (spawned->failure != JOB_SPAWN_OK)
+        return;
+    ret_answer->job = spawned->number;
+    ret_answer->processes = spawned->processes;
+    job_spec_namespace(rank_pmi->config.jobs_name, spawned->number, ret_answer->namespace,
+                       sizeof(ret_answer->namespace));
+}
+
+static void spawn_answered(struct rank_pmi *rank_pmi, void *context, int status, const void *data,
+                           size_t data_bytes)
+{
+    struct spawn_wait *wait = context;
+    struct pmi_spawn_answer answer;
+    struct job_spawned spawned;
+
+    if (status == 0)
+        status = job_spawned_decode(&spawned, data, data_bytes);
+    if (status == 0) {
+        make_answer(rank_pmi, &spawned, &answer);
+        answer_spawn(wait->speaker, wait->id, &answer);
+    } else if (status != -ECANCELED) {
+        rank_pmi_answer(wait->speaker, wait->id, status, NULL, 0);
+    }
+    free(wait);
+}
+
+static void send_spawn(const struct speaker *speaker, uint64_t id, const struct job_spec *spec)
+{
+    struct spawn_wait *wait = memory_allocate(sizeof(*wait));
+    struct buffer payload = {0};
+
+    *wait = (struct spawn_wait){.speaker = speaker, .id = id};
+    job_spec_encode_spawn(spec, &payload);
+    rank_pmi_ask(speaker->rank_pmi, 0, message_from_buffer(&payload), spawn_answered, wait);
+    buffer_fini(&payload);
+}
+
+void rank_pmi_spawn(struct speaker *speaker, const struct pmi_request *request)
+{
+    struct rank_pmi *rank_pmi = speaker->rank_pmi;
+    struct error error = ERROR_NONE;
+    struct pmi_spawn spawn;
+    struct job_spec spec;
+
+    if (rank_pmi_local_index(rank_pmi, request->caller.rank) < 0 ||
+        pmi_spawn_decode(&spawn, request->data, request->data_bytes) < 0) {
+        refuse_spawn(speaker, request, "the request cannot be read");
+        return;
+    }
+    job_spec_init(&spec);
+    if (make_spec(rank_pmi, request->caller.rank, &spawn, &spec, &error) < 0)
+        refuse_spawn(speaker, request, error.text);
+    else
+        send_spawn(speaker, request->id, &spec);
+    job_spec_fini(&spec);
+    pmi_spawn_fini(&spawn);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "pmix/host_spawn.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pmix/host_request.h"
+#include "pmix/host_status.h"
+#include "pmix/pmi_spawn.h"
+
+#include <pmix.h>
+
+struct host_spawn {
+    struct host_request request;
+    pmix_spawn_cbfunc_t callback;
+    void *context;
+};
+
+/* Directives that are obeyed, and those that libpmix itself adds or that say what is so anyway: output
+ * goes to the user, and a process that spawns is a client. */
+static const char *const known[] = {PMIX_WDIR,          PMIX_HOST,       PMIX_MAPBY,
+                                    PMIX_RANKBY,        PMIX_BINDTO,     PMIX_PPR,
+                                    PMIX_CPUS_PER_PROC, PMIX_SET_ENVAR,  PMIX_PERSONALITY,
+                                    PMIX_FWD_STDOUT,    PMIX_FWD_STDERR, PMIX_REQUESTOR_IS_CLIENT,
+                                    PMIX_PARENT_ID,     PMIX_SPAWNED,    NULL};
+
+/* Whatever is not required of these is ignored; but who names nodes wants no others. */
+static int is_refused(const pmix_info_t *info, size_t count)
+{
+    static const char *const never[] = {PMIX_HOSTFILE, PMIX_ADD_HOST, PMIX_ADD_HOSTFILE};
+
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < sizeof(never) / sizeof(never[0]); j++) {
+            if (PMIX_CHECK_KEY(&info[i], never[j]))
+                return 1;
+        }
+    }
+    return host_refuses(info, count, known);
+}
+
+static const char *text_of(const pmix_info_t *info, const char *key)
+{
+    return PMIX_CHECK_KEY(info, key) && info->value.type == PMIX_STRING ? info->value.data.string
+                                                                        : NULL;
+}
+
+static void take_text(const pmix_info_t *info, const char *key, char **field)
+{
+    const char *text = text_of(info, key);
+
+    if (text != NULL)
+        pmi_spawn_set(field, text);
+}
+
+static void take_rule(const pmix_info_t *info, struct pmi_spawn_rule *rule)
+{
+    const char *ppr = text_of(info, PMIX_PPR);
+
+    take_text(info, PMIX_HOST, &rule->hosts);
+    take_text(info, PMIX_MAPBY, &rule->map_by);
+    take_text(info, PMIX_RANKBY, &rule->rank_by);
+    take_text(info, PMIX_BINDTO, &rule->bind_to);
+    if (ppr != NULL) {
+        free(rule->map_by);
+        rule->map_by = memory_printf("ppr:%s", ppr);
+    }
+    if (PMIX_CHECK_KEY(info, PMIX_CPUS_PER_PROC) && info->value.type == PMIX_UINT32)
+        rule->cpus_per_process = info->value.data.uint32;
+}
+
+/* The last one of a name counts, as in every environment that banyan makes. */
+static void take_variable(const pmix_info_t *info, struct buffer *variables)
+{
+    const pmix_envar_t *variable = &info->value.data.envar;
+
+    if (!PMIX_CHECK_KEY(info, PMIX_SET_ENVAR) || info->value.type != PMIX_ENVAR ||
+        variable->envar == NULL)
+        return;
+    buffer_printf(variables, "%s=%s", variable->envar,
+                  variable->value != NULL ? variable->value : "");
+    buffer_append(variables, "", 1);
+}
+
+/* The application's own, then those of the directives; a pointer to each, and NULL. */
+static char **join_variables(char *const *own, const struct buffer *set)
+{
+    size_t count = 0, at = 0;
+    char **all = memory_allocate_zeroed(sizeof(*all));
+
+    for (; own != NULL && own[count] != NULL; count++) {
+        all = memory_resize(all, (count + 2) * sizeof(*all));
+        all[count] = own[count];
+    }
+    while (at < set->length_bytes) {
+        all = memory_resize(all, (count + 2) * sizeof(*all));
+        all[count++] = (char *)set->data + at;
+        at += strlen((char *)set->data + at) + 1;
+    }
+    all[count] = NULL;
+    return all;
+}
+
+static void add_app(struct pmi_spawn *spawn, const pmix_app_t *app, const pmix_info_t *job_info,
+                    size_t job_info_count)
+{
+    struct buffer variables = {0};
+    struct pmi_spawn_app *added;
+    char **env;
+
+    for (size_t i = 0; i < job_info_count; i++)
+        take_variable(&job_info[i], &variables);
+    for (size_t i = 0; i < app->ninfo; i++)
+        take_variable(&app->info[i], &variables);
+    env = join_variables(app->env, &variables);
+    added = pmi_spawn_add_app(spawn, app->cmd, app->argv, env, (uint32_t)app->maxprocs);
+    if (app->cwd != NULL)
+        pmi_spawn_set(&added->directory, app->cwd);
+    for (size_t i = 0; i < job_info_count; i++)
+        take_text(&job_info[i], PMIX_WDIR, &added->directory);
+    for (size_t i = 0; i < app->ninfo; i++) {
+        take_text(&app->info[i], PMIX_WDIR, &added->directory);
+        take_rule(&app->info[i], &added->rule);
+    }
+    free(env);
+    buffer_fini(&variables);
+}
+
+static pmix_status_t status_of(const struct pmi_spawn_answer *answer)
+{
+    static const pmix_status_t statuses[PMI_SPAWN_FAILURE_COUNT] = {
+        [PMI_SPAWN_FAILURE_NONE] = PMIX_SUCCESS,
+        [PMI_SPAWN_FAILURE_REFUSED] = PMIX_ERR_BAD_PARAM,
+        [PMI_SPAWN_FAILURE_MAP] = PMIX_ERR_JOB_FAILED_TO_MAP,
+        [PMI_SPAWN_FAILURE_EXECUTABLE] = PMIX_ERR_JOB_EXE_NOT_FOUND,
+        [PMI_SPAWN_FAILURE_DIRECTORY] = PMIX_ERR_JOB_WDIR_NOT_FOUND,
+        [PMI_SPAWN_FAILURE_START] = PMIX_ERR_JOB_FAILED_TO_LAUNCH,
+        [PMI_SPAWN_FAILURE_ENDED] = PMIX_ERR_JOB_CANCELED,
+    };
+
+    assert(answer->failure < PMI_SPAWN_FAILURE_COUNT);
+    return statuses[answer->failure];
+}
+
+static void spawn_answer(struct host *host, struct host_request *request, int status,
+                         const void *data, size_t data_bytes)
+{
+    struct host_spawn *spawn = (struct host_spawn *)request;
+    struct pmi_spawn_answer answer = {.job = 0};
+    pmix_nspace_t namespace;
+
+    if (status == 0)
+        status = pmi_spawn_answer_decode(&answer, data, data_bytes);
+    PMIX_LOAD_NSPACE(namespace, answer.namespace);
+    spawn->callback(status < 0 ? host_status_from_errno(status) : status_of(&answer), namespace,
+                    spawn->context);
+    free(spawn);
+}
+
+static int are_valid(const pmix_app_t *apps, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (apps[i].cmd == NULL || apps[i].cmd[0] == '\0' || apps[i].maxprocs < 1)
+            return 0;
+    }
+    return count > 0 && count <= PMI_SPAWN_APPS_MAX;
+}
+
+static int one_is_refused(const pmix_info_t *job_info, size_t job_info_count,
+                          const pmix_app_t *apps, size_t apps_count)
+{
+    int refused = is_refused(job_info, job_info_count);
+
+    for (size_t i = 0; i < apps_count; i++)
+        refused |= is_refused(apps[i].info, apps[i].ninfo);
+    return refused;
+}
+
+pmix_status_t host_spawn_upcall(const pmix_proc_t *proc, const pmix_info_t job_info[],
+                                size_t job_info_count, const pmix_app_t apps[], size_t apps_count,
+                                pmix_spawn_cbfunc_t callback, void *context)
+{
+    struct host_spawn *waiting;
+    struct pmi_spawn spawn;
+
+    if (!are_valid(apps, apps_count))
+        return PMIX_ERR_BAD_PARAM;
+    if (one_is_refused(job_info, job_info_count, apps, apps_count))
+        return PMIX_ERR_NOT_SUPPORTED;
+    pmi_spawn_init(&spawn);
+    for (size_t i = 0; i < apps_count; i++)
+        add_app(&spawn, &apps[i], job_info, job_info_count);
+    for (size_t i = 0; i < job_info_count; i++)
+        take_rule(&job_info[i], &spawn.rule);
+    waiting = memory_allocate_zeroed(sizeof(*waiting));
+    waiting->callback = callback;
+    waiting->context = context;
+    waiting->request.kind = PMI_REQUEST_SPAWN;
+    waiting->request.answer = spawn_answer;
+    host_process_from_pmix(proc, &waiting->request.caller);
+    pmi_spawn_encode(&spawn, &waiting->request.data);
+    pmi_spawn_fini(&spawn);
+    host_request_send(&waiting->request);
+    return PMIX_SUCCESS;
+}

@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# PMIx_Spawn by a real client of libpmix (test/tool/pmix_spawn.c), on one node and over four: what the new
+# processes know and where they run, requests that cannot be met, and how parents, children and their
+# run end.
+. "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
+. "$srcdir/test/support/run_lib.sh"
+
+program=$top_builddir/test/tool/pmix_spawn
+[ -x "$program" ] || skip_all "pmix_spawn is not built"
+
+one=(--virtual-nodes 1 --per-node 1 -n 1 --oversubscribe)
+four=(--virtual-nodes 4 --per-node 1 -n 1)
+
+# spawns STATUS LINES NAME OPTION... -- WORD...: the parent's calls. LINES are all that is said on
+# standard output, sorted, and joined by semicolons.
+spawns() {
+    local expected=$1 lines=$2 name=$3 options=()
+    shift 3
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    run "$banyan" run --timeout 60 --mpi pmix "${options[@]}" "$program" "$@" </dev/null
+    is "$status:$(sort <<<"$out" | paste -sd ';')" "$expected:$lines" "$name"
+    [ -z "$err" ] || diag "$err"
+}
+
+child=(-- "$program")
+said="job 2 rank 0 of 2 app 0 parent 1.0 in $PWD with nothing;job 2 rank 1 of 2 app 0 parent 1.0 in $PWD with nothing"
+
+# ---- What is spawned ----
+
+for nodes in one four; do
+    declare -n options=$nodes
+    spawns 0 "$said;spawn=SUCCESS" "on $nodes: two processes, who know their parent" \
+        "${options[@]}" -- spawn 2 "${child[@]}" say end
+    spawns 0 "job 2 rank 0 of 3 app 0 parent 1.0 in / with seven;job 2 rank 1 of 3 app 1 parent 1.0 in $PWD with nothing;\
+job 2 rank 2 of 3 app 1 parent 1.0 in $PWD with nothing;spawn=SUCCESS" \
+        "on $nodes: two applications, each with its directory and environment" "${options[@]}" -- \
+        spawn 1 wdir=/ env=SPAWN_TEST=seven "${child[@]}" say + 2 "${child[@]}" say end
+done
+spawns 0 "job 2 rank 0 of 1 app 0 parent 1.0 in $PWD with nothing;job 3 rank 0 of 1 app 0 parent 2.0 in $PWD with nothing;\
+spawn=SUCCESS;spawn=SUCCESS" "what is spawned spawns" "${four[@]}" -- \
+    spawn 1 "${child[@]}" say spawn 1 "${child[@]}" say end end
+run "$banyan" run --timeout 60 --mpi pmix -l "${four[@]}" "$program" spawn 1 host=v3 -- \
+    bash -c 'echo $BANYAN_NODE; uname -n; read -r line; echo "read $?"' end </dev/null
+is "$status" 0 "a program that knows nothing of PMIx"
+is "$(grep -c '^\[2\.0\] read 1' <<<"$out"):$(grep -c '^\[0\] spawn=SUCCESS' <<<"$out")" "1:1" \
+    "its output comes with the number of its job, and it has no input"
+
+# ---- What cannot be ----
+
+spawns 0 "spawn=EXECUTABLE NOT FOUND" "a program that is not there" "${four[@]}" -- \
+    spawn 2 -- /nonexistent/program end
+like "$err" "job 2, which rank 0 of job 1 has spawned, does not run: cannot run /nonexistent/program" \
+    "the user reads why"
+spawns 0 "spawn=EXECUTABLE NOT FOUND" "one application of two cannot be run: none is left" "${four[@]}" -- \
+    spawn 1 -- sleep 1000 + 1 -- /nonexistent/program end
+spawns 0 "spawn=WORKING DIRECTORY NOT FOUND" "a directory that is not there" "${four[@]}" -- \
+    spawn 1 wdir=/nonexistent "${child[@]}" say end
+spawns 0 "spawn=JOB FAILED TO MAP" "more processes than free slots" "${four[@]}" -- \
+    spawn 4 "${child[@]}" say end
+spawns 0 "${said//job 2/job 3};spawn=JOB FAILED TO MAP;spawn=SUCCESS" "the next one that has room runs" "${four[@]}" -- \
+    spawn 4 -- true end spawn 2 "${child[@]}" say end
+spawns 0 "spawn=BAD-PARAM" "a node that is not in the allocation" "${four[@]}" -- \
+    spawn 1 host=elsewhere "${child[@]}" say end
+spawns 0 "spawn=BAD-PARAM" "a mapping that does not exist" "${four[@]}" -- \
+    spawn 1 map=nonsense "${child[@]}" say end
+spawns 0 "spawn=NOT-SUPPORTED" "a directive that is required and unknown" "${four[@]}" -- \
+    spawn 1 must=a.directive "${child[@]}" say end
+spawns 0 "job 2 rank 0 of 1 app 0 parent 1.0 in $PWD with nothing;spawn=SUCCESS" "one that is not required" \
+    "${four[@]}" -- spawn 1 may=a.directive "${child[@]}" say end
+
+# ---- How they end ----
+
+spawns 0 "job 2 rank 0 of 1 app 0 parent 1.0 in $PWD with nothing;spawn=SUCCESS" \
+    "the run waits for a child that outlives its parent" "${four[@]}" -- spawn 1 "${child[@]}" sleep:700 say end
+spawns 3 "spawn=SUCCESS" "a child that fails is the run's failure" "${four[@]}" -- \
+    spawn 1 "${child[@]}" exit:3 end sleep:500
+like "$err" "banyan: job 2: rank 0 on v[0-9] exited with status 3" "the user reads whose it was"
+spawns 5 "spawn=SUCCESS" "a parent that fails ends its children" "${four[@]}" -- \
+    spawn 2 "${child[@]}" sleep:50000 end exit:5
+spawns 6 "spawn=SUCCESS;spawn=SUCCESS" "and theirs, whose own parent has ended well" "${four[@]}" -- \
+    spawn 1 "${child[@]}" spawn 1 "${child[@]}" sleep:50000 end end sleep:1500 exit:6
+spawns 7 "spawn=SUCCESS" "an abort of the parent does" "${four[@]}" -- \
+    spawn 2 "${child[@]}" sleep:50000 end abort:7
+
+# A signal, while the parent is there and when it has ended.
+for rest in sleep:50000 ""; do
+    "$banyan" run --mpi pmix "${four[@]}" "$program" spawn 2 "${child[@]}" say sleep:50000 end $rest \
+        >"$scratch/out" 2>"$scratch/err" </dev/null &
+    pid=$!
+    until_true 20 bash -c "[ \$(grep -c '^job 2' $scratch/out) = 2 ]"
+    kill -TERM $pid
+    wait $pid
+    is "$?" 143 "a signal ends the children${rest:+, too}"
+done
+nothing_left_within 10 none "nothing is left of any of them"
+
+done_testing

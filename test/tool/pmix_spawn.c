@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A client of libpmix that spawns, and what it spawns: pmix_spawn CALL...; each call becomes a line
+ * "CALL=STATUS" with libpmix's name of the status.  The other namespace is that of the last job that was
+ * spawned, or for a spawned process that of its parent.
+ *
+ *     spawn N [KEY=VALUE]... -- PROGRAM [ARGUMENT]... [+ N ...]... end
+ *                    by rank 0; all ranks then know the namespace.  KEY: wdir, env (a variable NAME=VALUE),
+ *                    host, map, bind; job-host and job-map for the whole job; must (a directive that is
+ *                    required and unknown), may (one that is not required)
+ *     say            what the process knows of itself
+ *     connect disconnect both
+ *                    of all ranks of both namespaces; "both" is a fence that collects
+ *     put            puts and commits a value
+ *     get            gets the value of each rank of the other namespace
+ *     size           of the other namespace
+ *     sleep:MS  exit:STATUS (without finalize)  abort:STATUS
+ *     rN:CALL        CALL on rank N only
+ */
+#include "config.h"
+
+#include <pmix.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define APPS_MAX  8
+#define INFOS_MAX 8
+
+static pmix_proc_t self, parent, other;
+static uint32_t world_size;
+
+static uint32_t number_of(const pmix_proc_t *proc, const char *key)
+{
+    pmix_value_t *value = NULL;
+    uint32_t number = 0;
+
+    if (PMIx_Get(proc, key, NULL, 0, &value) != PMIX_SUCCESS)
+        return 0;
+    number = value->data.uint32;
+    PMIX_VALUE_RELEASE(value);
+    return number;
+}
+
+static uint32_t size_of(const char *namespace)
+{
+    pmix_proc_t proc;
+    pmix_value_t *value = NULL;
+    uint32_t size = 0;
+
+    PMIX_LOAD_PROCID(&proc, namespace, PMIX_RANK_WILDCARD);
+    if (PMIx_Get(&proc, PMIX_JOB_SIZE, NULL, 0, &value) != PMIX_SUCCESS)
+        return 0;
+    size = value->data.uint32;
+    PMIX_VALUE_RELEASE(value);
+    return size;
+}
+
+/* ---- spawn ---- */
+
+struct infos {
+    pmix_info_t items[INFOS_MAX];
+    size_t count;
+};
+
+static void add_info(struct infos *infos, const char *key, const char *text)
+{
+    if (infos->count < INFOS_MAX)
+        PMIX_INFO_LOAD(&infos->items[infos->count++], key, text, PMIX_STRING);
+}
+
+static void append(char ***strings, const char *text)
+{
+    size_t count = 0;
+
+    while (*strings != NULL && (*strings)[count] != NULL)
+        count++;
+    *strings = realloc(*strings, (count + 2) * sizeof(**strings));
+    (*strings)[count] = strdup(text);
+    (*strings)[count + 1] = NULL;
+}
+
+static void take_directive(const char *word, pmix_app_t *app, struct infos *own, struct infos *all)
+{
+    const char *value = strchr(word, '=') + 1;
+
+    if (strncmp(word, "wdir=", 5) == 0)
+        add_info(own, PMIX_WDIR, value);
+    else if (strncmp(word, "env=", 4) == 0)
+        append(&app->env, value);
+    else if (strncmp(word, "host=", 5) == 0)
+        add_info(own, PMIX_HOST, value);
+    else if (strncmp(word, "map=", 4) == 0)
+        add_info(own, PMIX_MAPBY, value);
+    else if (strncmp(word, "bind=", 5) == 0)
+        add_info(own, PMIX_BINDTO, value);
+    else if (strncmp(word, "job-host=", 9) == 0)
+        add_info(all, PMIX_HOST, value);
+    else if (strncmp(word, "job-map=", 8) == 0)
+        add_info(all, PMIX_MAPBY, value);
+    else if (strncmp(word, "may=", 4) == 0)
+        add_info(all, value, "x");
+    else if (strncmp(word, "must=", 5) == 0) {
+        add_info(all, value, "x");
+        PMIX_INFO_REQUIRED(&all->items[all->count - 1]);
+    }
+}
+
+/* Reads an application; returns the words read. */
+static int take_app(char **words, pmix_app_t *app, struct infos *own, struct infos *all)
+{
+    int at = 0;
+
+    PMIX_APP_CONSTRUCT(app);
+    app->maxprocs = atoi(words[at++]);
+    while (words[at] != NULL && strcmp(words[at], "--") != 0)
+        take_directive(words[at++], app, own, all);
+    at += words[at] != NULL;
+    for (int depth = 1; words[at] != NULL; at++) {
+        if (depth == 1 && strcmp(words[at], "+") == 0)
+            break;
+        depth += strcmp(words[at], "spawn") == 0;
+        depth -= strcmp(words[at], "end") == 0;
+        if (depth == 0)
+            break;
+        append(&app->argv, words[at]);
+    }
+    if (app->argv != NULL)
+        app->cmd = strdup(app->argv[0]);
+    app->info = own->count > 0 ? own->items : NULL; /* it looks for the end of an empty one */
+    app->ninfo = own->count;
+    return at;
+}
+
+/* All ranks learn its namespace from rank 0. */
+static pmix_status_t share(pmix_status_t status, const char *namespace)
+{
+    pmix_value_t value, *got = NULL;
+    pmix_proc_t root;
+    pmix_info_t info;
+    bool yes = true;
+
+    if (world_size == 1)
+        return status;
+    if (self.rank == 0) {
+        PMIX_VALUE_LOAD(&value, namespace, PMIX_STRING);
+        (void)PMIx_Put(PMIX_GLOBAL, "child", &value);
+        PMIX_VALUE_DESTRUCT(&value);
+        (void)PMIx_Commit();
+    }
+    PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
+    (void)PMIx_Fence(NULL, 0, &info, 1);
+    PMIX_LOAD_PROCID(&root, self.nspace, 0);
+    if (self.rank == 0)
+        return status;
+    status = PMIx_Get(&root, "child", NULL, 0, &got);
+    if (status != PMIX_SUCCESS)
+        return status;
+    PMIX_LOAD_NSPACE(other.nspace, got->data.string);
+    PMIX_VALUE_RELEASE(got);
+    return status;
+}
+
+static pmix_status_t spawn(char **words, int *ret_read)
+{
+    static pmix_app_t apps[APPS_MAX];
+    static struct infos own[APPS_MAX];
+    struct infos all = {.count = 0};
+    size_t count = 0;
+    pmix_status_t status = PMIX_SUCCESS;
+    pmix_nspace_t child = "";
+    int at = 0;
+
+    do {
+        own[count].count = 0;
+        at += take_app(words + at, &apps[count], &own[count], &all);
+        count++;
+    } while (words[at] != NULL && strcmp(words[at++], "+") == 0 && count < APPS_MAX);
+    *ret_read = at;
+    if (self.rank == 0)
+        status = PMIx_Spawn(all.items, all.count, apps, count, child);
+    PMIX_LOAD_NSPACE(other.nspace, child);
+    return share(status, child);
+}
+
+/* ---- both namespaces ---- */
+
+static size_t both_namespaces(pmix_proc_t procs[2])
+{
+    PMIX_LOAD_PROCID(&procs[0], self.nspace, PMIX_RANK_WILDCARD);
+    PMIX_LOAD_PROCID(&procs[1], other.nspace, PMIX_RANK_WILDCARD);
+    return 2;
+}
+
+static pmix_status_t put_value(void)
+{
+    pmix_value_t value;
+    char text[PMIX_MAX_NSLEN + 16];
+    pmix_status_t status;
+
+    snprintf(text, sizeof(text), "%s.%u", self.nspace, self.rank);
+    PMIX_VALUE_LOAD(&value, text, PMIX_STRING);
+    status = PMIx_Put(PMIX_GLOBAL, "value", &value);
+    PMIX_VALUE_DESTRUCT(&value);
+    return status == PMIX_SUCCESS ? PMIx_Commit() : status;
+}
+
+static pmix_status_t get_values(void)
+{
+    uint32_t size = size_of(other.nspace);
+    pmix_status_t status = size > 0 ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
+    char expected[PMIX_MAX_NSLEN + 16];
+
+    for (uint32_t rank = 0; rank < size && status == PMIX_SUCCESS; rank++) {
+        pmix_value_t *value = NULL;
+        pmix_proc_t proc;
+
+        PMIX_LOAD_PROCID(&proc, other.nspace, rank);
+        status = PMIx_Get(&proc, "value", NULL, 0, &value);
+        snprintf(expected, sizeof(expected), "%s.%u", other.nspace, rank);
+        if (status == PMIX_SUCCESS && strcmp(value->data.string, expected) != 0)
+            status = PMIX_ERR_BAD_PARAM;
+        if (value != NULL)
+            PMIX_VALUE_RELEASE(value);
+    }
+    return status;
+}
+
+static pmix_status_t fence_both(void)
+{
+    pmix_proc_t procs[2];
+    pmix_info_t info;
+    bool yes = true;
+
+    PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &yes, PMIX_BOOL);
+    return PMIx_Fence(procs, both_namespaces(procs), &info, 1);
+}
+
+/* ---- the rest ---- */
+
+static const char *job_of(const char *namespace)
+{
+    const char *dash = strrchr(namespace, '-');
+
+    return dash != NULL ? dash + 1 : "none";
+}
+
+static void say(void)
+{
+    char directory[4096], host[256];
+    const char *variable = getenv("SPAWN_TEST");
+
+    gethostname(host, sizeof(host));
+    printf("job %s rank %u of %u app %u parent %s.%d in %s with %s\n", job_of(self.nspace),
+           self.rank, world_size, number_of(&self, PMIX_APPNUM),
+           parent.nspace[0] != '\0' ? job_of(parent.nspace) : "none",
+           parent.nspace[0] != '\0' ? (int)parent.rank : -1,
+           getcwd(directory, sizeof(directory)) != NULL ? directory : "?",
+           variable != NULL ? variable : "nothing");
+}
+
+static void sleep_ms(int milliseconds)
+{
+    struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+
+    while (nanosleep(&time, &time) != 0)
+        ;
+}
+
+static void make_call(char **words, int *ret_read)
+{
+    const char *word = words[0];
+    pmix_status_t status = PMIX_SUCCESS;
+    pmix_proc_t procs[2];
+
+    *ret_read = 0;
+    if (strcmp(word, "spawn") == 0)
+        status = spawn(words + 1, ret_read);
+    else if (strcmp(word, "connect") == 0)
+        status = PMIx_Connect(procs, both_namespaces(procs), NULL, 0);
+    else if (strcmp(word, "disconnect") == 0)
+        status = PMIx_Disconnect(procs, both_namespaces(procs), NULL, 0);
+    else if (strcmp(word, "both") == 0)
+        status = fence_both();
+    else if (strcmp(word, "put") == 0)
+        status = put_value();
+    else if (strcmp(word, "get") == 0)
+        status = get_values();
+    else if (strcmp(word, "size") == 0)
+        printf("size %u\n", size_of(other.nspace));
+    else if (strcmp(word, "say") == 0)
+        say();
+    else if (strncmp(word, "sleep:", 6) == 0)
+        sleep_ms(atoi(word + 6));
+    else if (strncmp(word, "exit:", 5) == 0) {
+        fflush(stdout);
+        _exit(atoi(word + 5));
+    } else if (strncmp(word, "abort:", 6) == 0)
+        status = PMIx_Abort(atoi(word + 6), "on request", NULL, 0);
+    else
+        status = PMIX_ERR_BAD_PARAM;
+    if (strcmp(word, "say") != 0 && strcmp(word, "size") != 0 && strncmp(word, "sleep:", 6) != 0)
+        printf("%s=%s\n", word, PMIx_Error_string(status));
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    pmix_value_t *value = NULL;
+
+    if (PMIx_Init(&self, NULL, 0) != PMIX_SUCCESS) {
+        fprintf(stderr, "PMIx_Init failed\n");
+        return 1;
+    }
+    world_size = size_of(self.nspace);
+    if (PMIx_Get(&self, PMIX_PARENT_ID, NULL, 0, &value) == PMIX_SUCCESS) {
+        parent = other = *value->data.proc;
+        PMIX_VALUE_RELEASE(value);
+    }
+    for (int i = 1; i < argc; i++) {
+        int read = 0;
+        unsigned int rank;
+        int skip = 0;
+
+        if (sscanf(argv[i], "r%u:%n", &rank, &skip) == 1 && skip > 0) {
+            if (rank != self.rank)
+                continue;
+            argv[i] += skip;
+        }
+        make_call(argv + i, &read);
+        i += read;
+    }
+    return PMIx_Finalize(NULL, 0) == PMIX_SUCCESS ? 0 : 1;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The job logic by hand: jobs that processes of others have spawned. */
+#include "config.h"
+
+#include "launch/job/job.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "test/support/job_world.h"
+#include "test/support/tap.h"
+
+#define EXITED(status) ((status) << 8) /* as of waitpid */
+
+/* Job 1 has a process on n1; the other nodes have a free slot each. */
+static struct job_world *running(uint32_t nodes)
+{
+    struct job_world *world = job_world_create(nodes, 1);
+
+    job_world_run(world, 1);
+    job_world_complete(world);
+    job_world_started(world, 1, 0);
+    job_world_trace(world);
+    return world;
+}
+
+static void exits(struct job_world *world, uint32_t place, uint32_t job, int wait_status)
+{
+    job_world_event(
+        world, place,
+        (struct job_event){.kind = JOB_EVENT_EXITED, .job = job, .number = wait_status});
+    job_world_event(world, place, (struct job_event){.kind = JOB_EVENT_GROUP_EMPTY, .job = job});
+    job_world_event(world, place, (struct job_event){.kind = JOB_EVENT_DRAINED, .job = job});
+}
+
+static void test_started(void)
+{
+    struct job_world *world = running(3);
+
+    job_world_spawn(world, 1, 7, 2);
+    job_world_part_starts(world, 2, 2);
+    is_int(strstr(job_world_trace(world), "reply") != NULL, 0,
+           "who asks is not answered before all processes have been started");
+    job_world_part_starts(world, 3, 2);
+    job_world_happens(world,
+                      "n3: contribute to LAUNCHED 1 of 2-3: 1 processes (job 2)\n"
+                      "root: started 2 processes on 2 nodes (job 2)\n"
+                      "root: reply to 1 that 2 processes run (job 2)\n",
+                      "then it is");
+    job_world_spawn(world, 1, 7, 2);
+    is_string(job_world_trace(world), "root: reply to 1 that 2 processes run (job 2)\n",
+              "a request that is repeated is answered again, and spawns nothing");
+    job_world_part_ends(world, 1, 1);
+    is_uint(world->reports, 1, "the job that has spawned it ends");
+    is_uint(world->leaves, 0, "and the instance waits for the other");
+    job_world_part_ends(world, 2, 2);
+    job_world_part_ends(world, 3, 2);
+    is_uint(world->leaves, 1, "until it has ended, too");
+    job_world_destroy(world);
+}
+
+static void test_not_started(void)
+{
+    struct job_world *world = running(3);
+
+    job_world_spawn(world, 1, 1, 3);
+    is_string(job_world_trace(world),
+              "root: add a job that job 1 has spawned (job 2)\n"
+              "root: reply to 1, failure 2: 3 processes requested, but there are 3 slots on 3 "
+              "nodes, of which 2 are free; use -n 2 or fewer, or --oversubscribe; other jobs of "
+              "this instance have 1 of its 3 slots\n"
+              "root: say job 2, which rank 0 of job 1 has spawned, does not run: 3 processes "
+              "requested, but there are 3 slots on 3 nodes, of which 2 are free; use -n 2 or "
+              "fewer, or --oversubscribe; other jobs of this instance have 1 of its 3 slots (job "
+              "2)\n"
+              "root: report 0 (job 2)\n",
+              "one that does not fit is refused, and no failure of the run");
+    world->on_failure = JOB_ON_FAILURE_CONTINUE;
+    job_world_spawn(world, 1, 2, 2);
+    job_world_part_starts(world, 2, 3);
+    job_world_event(world, 3,
+                    (struct job_event){.kind = JOB_EVENT_START_FAILED,
+                                       .job = 3,
+                                       .number = -ENOENT,
+                                       .step = START_STEP_EXEC,
+                                       .text = ""});
+    ok(world->places[2].end_grace_ms >= 0,
+       "all or none: one that cannot be started ends the others");
+    job_world_trace(world);
+    job_world_event(world, 3, (struct job_event){.kind = JOB_EVENT_DRAINED, .job = 3});
+    exits(world, 2, 3, 9);
+    has_string(job_world_trace(world), "root: reply to 1, failure 3: cannot run ./app on n3",
+               "and the answer says which");
+    is_uint(world->end.status, 0, "it is no failure of the run either");
+    is_uint(world->leaves, 0, "which goes on");
+    job_world_part_ends(world, 1, 1);
+    is_uint(world->leaves, 1, "until its job ends");
+    job_world_destroy(world);
+}
+
+/* Of three generations the first fails, after the second has ended well. */
+static void test_orphans(void)
+{
+    struct job_world *world = running(4);
+
+    job_world_spawn(world, 1, 1, 1);
+    job_world_part_starts(world, 2, 2);
+    job_world_spawn(world, 2, 2, 1);
+    job_world_part_starts(world, 3, 3);
+    job_world_part_ends(world, 2, 2);
+    is_int(world->places[3].end_grace_ms, -1, "a job that ends well leaves its children alone");
+    job_world_trace(world);
+    exits(world, 1, 1, EXITED(5));
+    ok(world->places[3].end_grace_ms >= 0, "one that fails ends theirs, too");
+    exits(world, 3, 3, 9);
+    is_uint(world->end.status, 0, "which is no failure of theirs");
+    is_string(world->end.text, "the job that has spawned it was ended", "as the report says");
+    is_uint(world->leaves, 1, "nothing is left");
+    job_world_destroy(world);
+}
+
+static void test_too_late(void)
+{
+    struct job_world *world = running(2);
+
+    exits(world, 1, 1, EXITED(5));
+    job_world_trace(world);
+    job_world_spawn(world, 1, 1, 1);
+    is_string(job_world_trace(world), "root: reply to 1, failure 6: the instance is ending\n",
+              "a job that has failed spawns nothing");
+    job_world_destroy(world);
+    world = running(2);
+    job_world_spawn(world, 9, 1, 1);
+    has_string(job_world_trace(world), "failure 6: the job that spawns it is ending",
+               "nor does one that is not known");
+    job_world_destroy(world);
+}
+
+int main(void)
+{
+    test_started();
+    test_not_started();
+    test_orphans();
+    test_too_late();
+    return done_testing();
+}
