@@ -72,6 +72,11 @@ static inline struct list_link *list_first(const struct list *list)
     return list_is_empty(list) ? NULL : list->head.next;
 }
 
+static inline struct list_link *list_last(const struct list *list)
+{
+    return list_is_empty(list) ? NULL : list->head.previous;
+}
+
 #define list_entry(node, type, member) ((type *)((char *)(node)-offsetof(type, member)))
 
 /* node may be removed from the list inside the loop; next is a spare struct list_link pointer. */

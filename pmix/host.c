@@ -15,6 +15,7 @@
 #include "base/buffer.h"
 #include "pmix/host_client.h"
 #include "pmix/host_entry.h"
+#include "pmix/host_event.h"
 #include "pmix/host_fence.h"
 #include "pmix/host_internal.h"
 #include "pmix/host_job.h"
@@ -65,7 +66,9 @@ static pmix_server_module_t module = {
     .log = host_client_log,
     .query = host_query,
     .spawn = host_spawn_upcall,
-    .notify_event = host_client_event,
+    .register_events = host_event_register,
+    .deregister_events = host_event_deregister,
+    .notify_event = host_event_upcall,
 };
 
 /* Sets the settings; set[i] records which of them must be undone. */
@@ -274,6 +277,8 @@ static void host_notice(void *speaker, enum pmi_notice_kind kind, const struct p
                         const void *data, size_t data_bytes)
 {
     assert(kind < PMI_NOTICE_KIND_COUNT);
+    if (kind == PMI_NOTICE_EVENT)
+        host_event_deliver(speaker, data, data_bytes);
 }
 
 struct check {

@@ -105,24 +105,6 @@ pmix_status_t host_client_finalized(const pmix_proc_t *proc, void *object,
     return PMIX_SUCCESS;
 }
 
-static void event_run(struct host *host, struct host_call *call)
-{
-    struct host_notice *notice = (struct host_notice *)call;
-    struct pmi_process process;
-
-    process = host_job_pmi(host, &notice->process);
-    host->ops.unserved(host->ops.context, &process, PMI_SERVICE_EVENT);
-    notice_free(notice);
-}
-
-pmix_status_t host_client_event(pmix_status_t code, const pmix_proc_t *source,
-                                pmix_data_range_t range, pmix_info_t info[], size_t info_count,
-                                pmix_op_cbfunc_t callback, void *context)
-{
-    host_thread_post(&notice_create(event_run, source, NULL, NULL)->call);
-    return PMIX_ERR_NOT_SUPPORTED;
-}
-
 static void group_run(struct host *host, struct host_call *call)
 {
     struct host_refusal *refusal = (struct host_refusal *)call;

@@ -26,13 +26,6 @@ void host_client_log(const pmix_proc_t *client, const pmix_info_t data[], size_t
                      const pmix_info_t directives[], size_t directives_count,
                      pmix_op_cbfunc_t callback, void *context);
 
-/* .notify_event: an event for more than this node, whose processes already have it, is not
- * supported. libpmix (4.2.2) drops the refusal and returns success to the caller, so the daemon is
- * notified that it was not served. */
-pmix_status_t host_client_event(pmix_status_t code, const pmix_proc_t *source,
-                                pmix_data_range_t range, pmix_info_t info[], size_t info_count,
-                                pmix_op_cbfunc_t callback, void *context);
-
 /* .group: not supported.  libpmix makes the upcall when all members on this node have called.  A
  * returned error, or a missing upcall, would answer only the last of them, and the others would
  * wait forever (5.0.7); the callback answers all. */

@@ -102,6 +102,7 @@ struct host *host_state_create(const struct host_config *config)
     host->aborts = hash_map_create();
     host->requests = hash_map_create();
     host->node_name = memory_copy_string(config->node_name);
+    host->server_namespace = memory_copy_string(config->server_namespace);
     self = host;
     return host;
 }

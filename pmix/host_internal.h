@@ -38,6 +38,7 @@ struct host {
     struct hash_map *requests; /* id -> struct host_request */
     uint64_t last_id;
     char *node_name;
+    char *server_namespace;
 };
 
 /* The state of a host, one per process, to the end of which it lives. */

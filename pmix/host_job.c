@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -462,12 +463,60 @@ int host_job_is_gone(const struct host *host, const struct host_process *process
     return gone != NULL && *gone;
 }
 
+/* The namespaces of an instance have one name, and end with '-' and the number of the job.  The length of that name
+ * in the namespace of any open job; 0 if there is none. */
+static size_t common_name(const struct host *host, const char **ret_namespace)
+{
+    const struct host_registration *registration;
+    const char *dash;
+    size_t cursor = 0;
+
+    registration = hash_map_next(host->jobs, &cursor);
+    dash = registration != NULL ? strrchr(registration->namespace, '-') : NULL;
+    if (dash == NULL)
+        return 0;
+    *ret_namespace = registration->namespace;
+    return (size_t)(dash + 1 - registration->namespace);
+}
+
+static uint32_t number_of(const struct host *host, const char *namespace)
+{
+    const struct host_registration *registration = find_registration(host, namespace);
+    const char *other, *digits;
+    size_t bytes;
+    unsigned long number;
+    char *end;
+
+    if (registration != NULL)
+        return registration->number;
+    bytes = common_name(host, &other);
+    if (bytes == 0 || strncmp(namespace, other, bytes) != 0)
+        return PMI_JOB_NONE;
+    digits = namespace + bytes;
+    number = strtoul(digits, &end, 10);
+    return *digits >= '1' && *digits <= '9' && *end == '\0' && number < UINT32_MAX
+               ? (uint32_t)number
+               : PMI_JOB_NONE;
+}
+
 struct pmi_process host_job_pmi(const struct host *host, const struct host_process *process)
 {
-    const struct host_registration *registration = find_registration(host, process->namespace);
+    return (struct pmi_process){.job = number_of(host, process->namespace), .rank = process->rank};
+}
 
-    return (struct pmi_process){.job = registration != NULL ? registration->number : PMI_JOB_NONE,
-                                .rank = process->rank};
+void host_job_name(const struct host *host, const struct pmi_process *process,
+                   struct host_process *ret_process)
+{
+    const char *other = "";
+    size_t bytes = common_name(host, &other);
+
+    ret_process->rank = process->rank;
+    if (process->job == PMI_JOB_NONE)
+        snprintf(ret_process->namespace, sizeof(ret_process->namespace), "%s",
+                 host->server_namespace);
+    else if (host_job_process(host, process, ret_process) < 0)
+        snprintf(ret_process->namespace, sizeof(ret_process->namespace), "%.*s%u", (int)bytes,
+                 other, process->job);
 }
 
 struct pmi_process *host_job_pmi_all(const struct host *host, const struct host_process *processes,

@@ -19,11 +19,14 @@ void host_job_open(struct host *host, const struct pmi_job *job);
 /* The rest of host_table.job_close, when no request of the job is open. */
 void host_job_close(struct host *host, uint32_t number);
 
-/* Between libpmix's names and ours; PMI_JOB_NONE for a namespace that is not open, -ENOENT for a
- * job that is not. */
+/* Between libpmix's names and ours; PMI_JOB_NONE for a namespace that is not of the instance, -ENOENT for a
+ * job that is not open here. */
 struct pmi_process host_job_pmi(const struct host *host, const struct host_process *process);
 struct pmi_process *host_job_pmi_all(const struct host *host, const struct host_process *processes,
                                      size_t count);
+/* Also of a job of the instance that is not open here; PMI_JOB_NONE is the server of place `rank`. */
+void host_job_name(const struct host *host, const struct pmi_process *process,
+                   struct host_process *ret_process);
 int host_job_process(const struct host *host, const struct pmi_process *process,
                      struct host_process *ret_process);
 

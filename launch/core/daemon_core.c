@@ -191,7 +191,8 @@ static void on_broadcast(struct daemon_core *core, const struct daemon_event *ev
 {
     struct job_event broadcast = {.kind = JOB_EVENT_BROADCAST, .message = event->message};
 
-    daemon_core_job(core, &broadcast);
+    if (!daemon_core_notice_broadcast(core, event->message))
+        daemon_core_job(core, &broadcast);
 }
 
 static void on_seen(struct daemon_core *core, const struct daemon_event *event)
@@ -415,6 +416,7 @@ void daemon_core_destroy(struct daemon_core *core)
     clients_destroy(core->clients);
     instance_destroy(core->instance);
     hash_map_destroy(core->requests);
+    hash_map_destroy(core->notices);
     free(core);
 }
 

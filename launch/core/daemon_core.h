@@ -138,7 +138,8 @@ struct daemon_pmi_ops {
     int (*request)(void *context, uint8_t kind, uint32_t job, uint32_t source, uint32_t id,
                    struct wire_reader *reader);
     void (*reply)(void *context, uint32_t job, uint32_t id, int status,
-                  struct message *message); /* message is not taken */
+                  struct message *message);                         /* message is not taken */
+    void (*notice)(void *context, const struct job_notice *notice); /* for processes of any job */
     bool (*is_served)(void *context, uint32_t job);
     enum job_stall_state (*rank_state)(void *context, uint32_t job,
                                        const struct operation_name *key, uint32_t index);

@@ -39,6 +39,7 @@ struct daemon_core {
     struct clients *clients;     /* NULL elsewhere than at place 0 */
     struct stall_report *stalls; /* likewise */
     struct hash_map *requests;   /* id -> number of the requesting job; NULL: no request yet */
+    struct hash_map *notices;    /* root: job and place -> id of its last request; NULL: none yet */
     struct list kept;            /* struct kept_event: posted from within a step */
     bool is_stepping;
     bool has_joined;
@@ -87,6 +88,14 @@ void daemon_core_end_step(struct daemon_core *core, enum daemon_step_out what);
 void daemon_core_end_check_idle(struct daemon_core *core);
 void daemon_core_end_begin(struct daemon_core *core, enum endpoint_end end, const char *why);
 void daemon_core_end_leave(struct daemon_core *core, uint32_t patience_ms);
+
+/* daemon_core_notice.c: events for processes of other nodes. */
+/* Root: a request.  -ENOENT: its job is over. */
+int daemon_core_notice_request(struct daemon_core *core, const struct daemon_event *event);
+/* 1 if the broadcast is one. */
+int daemon_core_notice_broadcast(struct daemon_core *core, const struct message *message);
+/* Root: nothing is left of the job. */
+void daemon_core_notice_forget(struct daemon_core *core, uint32_t job);
 
 /* daemon_core_silence.c */
 void daemon_core_silence(struct daemon_core *core, uint32_t place, uint64_t silent_ns);

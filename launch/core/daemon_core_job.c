@@ -113,6 +113,7 @@ static void run_action(struct daemon_core *core, struct job_action *action)
         core->tree->send(core->tree_context, action->place, FRAME_CONTROL, take_message(action));
         break;
     case JOB_ACTION_FORGET:
+        daemon_core_notice_forget(core, action->job);
         core->tree->forget(core->tree_context, action->job, &action->places);
         break;
     case JOB_ACTION_OPEN:

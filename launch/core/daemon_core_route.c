@@ -167,6 +167,8 @@ void daemon_core_route_request(struct daemon_core *core, const struct daemon_eve
         rc = job_is_asked_for(core, event, &reader);
     else if (kind == JOB_MESSAGE_MAP && daemon_core_is_root(core))
         rc = map_is_asked_for(core, event, &reader);
+    else if (kind == JOB_MESSAGE_NOTICE && daemon_core_is_root(core))
+        rc = daemon_core_notice_request(core, event);
     if (rc < 0)
         reply_with(core, event, rc, &(struct buffer){0});
 }

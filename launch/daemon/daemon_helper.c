@@ -102,7 +102,7 @@ static void process_exited(void *context, uint64_t id, int wait_status, int by_u
         job->start_short_ns = 0;
         job->ends[event.index] = wait_status;
     }
-    if (job && job->rank_pmi && rank_pmi_exited(job->rank_pmi, event.index))
+    if (job && job->rank_pmi && rank_pmi_exited(job->rank_pmi, event.index, wait_status, by_us))
         daemon_job_event(daemon, &abnormal);
     event.flag = by_us;
     daemon_job_event(daemon, &event);

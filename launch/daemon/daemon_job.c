@@ -451,6 +451,20 @@ static void pmi_reply(void *context, uint32_t number, uint32_t id, int status,
         rank_pmi_reply(rank_pmi, id, status, message);
 }
 
+static void pmi_notice(void *context, const struct job_notice *notice)
+{
+    const struct daemon *daemon = context;
+    struct list_link *node, *spare;
+
+    list_for_each(&daemon->jobs, node, spare)
+    {
+        struct rank_pmi *rank_pmi = list_entry(node, struct daemon_job, node)->rank_pmi;
+
+        if (rank_pmi != NULL)
+            rank_pmi_notice(rank_pmi, notice);
+    }
+}
+
 static bool pmi_is_served(void *context, uint32_t number)
 {
     return rank_pmi_of(context, number) != NULL;
@@ -483,6 +497,7 @@ const struct daemon_pmi_ops daemon_pmi_ops = {
     .result = pmi_result,
     .request = pmi_request,
     .reply = pmi_reply,
+    .notice = pmi_notice,
     .is_served = pmi_is_served,
     .rank_state = pmi_rank_state,
     .stand_in = pmi_stand_in,

@@ -98,6 +98,21 @@ int instance_job_find(const struct instance *instance, uint32_t number, uint32_t
     return 0;
 }
 
+void instance_job_places(const struct instance *instance, uint32_t number, uint32_t rank,
+                         struct ranges *places)
+{
+    const struct job *job = instance_find_job(instance, number);
+    uint32_t node;
+
+    if (!job)
+        return;
+    if (rank == UINT32_MAX)
+        ranges_add_all(places, &job->places);
+    else if (instance_job_find(instance, number, rank, &node) == 0)
+        ranges_add(places, node + 1, node + 1);
+    ranges_remove_all(places, &instance->root->dead);
+}
+
 const struct node_pool *instance_book(const struct instance *instance)
 {
     return instance->root ? instance->root->book : NULL;

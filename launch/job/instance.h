@@ -55,6 +55,9 @@ enum instance_job_state instance_job_state(const struct instance *instance, uint
  * map.  The end of the job's operations is then announced there, too. */
 int instance_job_tell(struct instance *instance, uint32_t number, uint32_t place,
                       struct buffer *out);
+/* Adds the places of a rank, or of all with UINT32_MAX, that are alive. */
+void instance_job_places(const struct instance *instance, uint32_t number, uint32_t rank,
+                         struct ranges *places);
 /* 1 from its launch until it is being ended. */
 int instance_job_is_running(const struct instance *instance, uint32_t number);
 /* Its nodes and the slots used by jobs (alloc/node_pool.h). */

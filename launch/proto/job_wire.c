@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "overlay/overlay_wire.h"
@@ -326,6 +327,52 @@ int job_roll_decode(struct job_roll *ret_message, struct wire_reader *reader)
         return -EBADMSG;
     *ret_message = message;
     return 0;
+}
+
+void job_notice_encode(const struct job_notice *notice, struct buffer *out)
+{
+    assert(notice->targets_count <= JOB_TARGETS_MAX);
+    wire_put_u8(out, JOB_MESSAGE_NOTICE);
+    wire_put_u32(out, notice->number);
+    wire_put_u32(out, notice->told);
+    wire_put_varint(out, notice->targets_count);
+    for (uint32_t i = 0; i < notice->targets_count; i++) {
+        wire_put_u32(out, notice->targets[i].number);
+        wire_put_u32(out, notice->targets[i].rank);
+    }
+    buffer_append(out, notice->data, notice->data_bytes);
+}
+
+int job_notice_decode(struct job_notice *ret_notice, const struct message *message)
+{
+    struct job_notice notice = {.number = 0};
+    struct wire_reader all, *reader = &all;
+
+    wire_reader_init(reader, message->data, message->length_bytes);
+    if (wire_get_u8(reader) != JOB_MESSAGE_NOTICE)
+        wire_fail(reader);
+    notice.number = wire_get_u32(reader);
+    notice.told = wire_get_u32(reader);
+    notice.targets_count = (uint32_t)wire_get_varint_max(reader, JOB_TARGETS_MAX);
+    if (wire_left(reader) / sizeof(notice.targets[0]) < notice.targets_count)
+        wire_fail(reader);
+    if (wire_status(reader) < 0)
+        return -EBADMSG;
+    notice.targets = memory_allocate(notice.targets_count * sizeof(notice.targets[0]));
+    for (uint32_t i = 0; i < notice.targets_count; i++) {
+        notice.targets[i].number = wire_get_u32(reader);
+        notice.targets[i].rank = wire_get_u32(reader);
+    }
+    notice.data = reader->position;
+    notice.data_bytes = wire_left(reader);
+    *ret_notice = notice;
+    return 0;
+}
+
+void job_notice_fini(struct job_notice *notice)
+{
+    free(notice->targets);
+    *notice = (struct job_notice){.number = 0};
 }
 
 static int failure_weight(const struct job_failure *failure)

@@ -58,6 +58,8 @@ enum job_message {
      * roster's version in LAUNCH, but for environment and preput */
     JOB_MESSAGE_SPAWN,
     JOB_MESSAGE_MAP,
+    /* request to the root, whose reply is an i32 status, and then its broadcast: struct job_notice */
+    JOB_MESSAGE_NOTICE,
     JOB_MESSAGE_COUNT
 };
 
@@ -197,6 +199,26 @@ void job_stamp_decode(struct wire_reader *reader, struct job_stamp *ret_stamp);
 /* With the message's kind, which has been read before the rest is decoded. */
 void job_blob_request_encode(const struct job_blob_request *request, struct buffer *out);
 int job_blob_request_decode(struct job_blob_request *ret_request, struct wire_reader *reader);
+#define JOB_TARGETS_MAX (1u << 20)
+#define JOB_RANK_ALL    UINT32_MAX
+
+/* An event for processes (PMIx_Notify_event).  Only their PMI servers understand its data. */
+struct job_notice {
+    uint32_t number; /* the job that it comes from */
+    uint32_t told;   /* a place whose processes have it already; 0: none */
+    struct job_target {
+        uint32_t number;
+        uint32_t rank; /* or JOB_RANK_ALL */
+    } * targets;       /* none: every process of the instance */
+    uint32_t targets_count;
+    const void *data;
+    size_t data_bytes;
+};
+
+/* With the message's kind.  data points into what is decoded. */
+void job_notice_encode(const struct job_notice *notice, struct buffer *out);
+int job_notice_decode(struct job_notice *ret_notice, const struct message *message);
+void job_notice_fini(struct job_notice *notice);
 
 void job_stalled_encode(const struct job_stalled *message, struct buffer *out);
 int job_stalled_decode(struct job_stalled *ret_message, struct wire_reader *reader);

@@ -74,10 +74,10 @@ int rank_pmi_pmi_fd(struct rank_pmi *rank_pmi, uint32_t index, int *ret_fd);
 /* The rank's variables, "NAME=value" with NUL each, appended. target_fd: number of its PMI-1 socket. */
 void rank_pmi_environment(struct rank_pmi *rank_pmi, uint32_t index, int target_fd,
                           struct buffer *out);
-/* 1 if the rank had connected to a server and exited without finalize. */
-int rank_pmi_exited(struct rank_pmi *rank_pmi, uint32_t index);
 /* 1 while a rank has connected to a server and not finalized. */
 int rank_pmi_is_connected(const struct rank_pmi *rank_pmi, uint32_t index);
+/* 1 if the rank had connected to a server and exited without finalize. by_us: the job is being ended. */
+int rank_pmi_exited(struct rank_pmi *rank_pmi, uint32_t index, int wait_status, int by_us);
 /* The state of a rank that has not ended with respect to an operation. */
 enum job_stall_state rank_pmi_stall_state(const struct rank_pmi *rank_pmi,
                                           const struct operation_name *key, uint32_t index);
@@ -87,6 +87,8 @@ void rank_pmi_stand_in(struct rank_pmi *rank_pmi, const struct operation_name *k
 /* A result of the overlay. */
 void rank_pmi_result(struct rank_pmi *rank_pmi, const struct operation_name *key, int status,
                      struct message *payload);
+/* An event that processes of this job may be among the targets of. */
+void rank_pmi_notice(struct rank_pmi *rank_pmi, const struct job_notice *message);
 /* kind: enum job_message, MODEX or BLOB; reader stands after it. */
 void rank_pmi_request(struct rank_pmi *rank_pmi, uint8_t kind, uint32_t source, uint32_t id,
                       struct wire_reader *reader);

@@ -49,14 +49,23 @@ struct rank_pmi_pmix {
     uint16_t port;
     int32_t pid; /* of the server, once it is open */
     enum server_state state;
-    uint8_t is_eager; /* no rank may start before it is open */
-    uint8_t told_of_events;
+    uint8_t is_eager;           /* no rank may start before it is open */
     struct hash_map *connected; /* name of a set of processes -> it is connected */
     struct hash_map *requests;  /* overlay request id -> struct modex_wait */
     struct list fetches;        /* struct fetch_wait, open */
     uint32_t fetch_next;
     struct loop_timer
         *fetch_timer; /* checks for fetches that have waited long; NULL before the first */
+};
+
+/* Events across nodes. */
+struct rank_pmi_notices {
+    struct list outgoing; /* struct outgoing */
+    struct list kept;     /* struct kept */
+    uint32_t kept_count;
+    bool is_sending;          /* the first that is outgoing */
+    bool is_open;             /* a client has connected */
+    struct loop_timer *again; /* NULL: not needed so far */
 };
 
 struct rank_pmi {
@@ -85,6 +94,7 @@ struct rank_pmi {
         uint8_t is_waiting;
         uint8_t is_told;
     } stall;
+    struct rank_pmi_notices notices;
     struct list stand_ins; /* struct stand_in */
     uint32_t stand_ins_count;
     uint32_t ended_count; /* local ranks */
@@ -175,6 +185,15 @@ void rank_pmi_request_close(struct rank_pmi *rank_pmi);
 
 /* rank_pmi_spawn.c */
 rank_pmi_service rank_pmi_spawn;
+/* rank_pmi_notice.c */
+void rank_pmi_notice_open(struct rank_pmi *rank_pmi);
+void rank_pmi_notice_close(struct rank_pmi *rank_pmi);
+rank_pmi_service rank_pmi_notify;
+/* In a job that goes on the others get an event for a rank that has not ended as it should. */
+void rank_pmi_notice_end(struct rank_pmi *rank_pmi, uint32_t index, int wait_status,
+                         bool is_unsynced);
+/* A client of the server: it gets what was kept for the job. */
+void rank_pmi_notice_connected(struct rank_pmi *rank_pmi);
 
 /* rank_pmi_pmix.c */
 int rank_pmi_pmix_open(struct rank_pmi *rank_pmi, struct error *error);

@@ -37,7 +37,11 @@ static void on_lost(void *context, uint32_t job, const char *why)
 
 static void on_connected(void *context, const struct pmi_process *process)
 {
-    set_state(context, process, CLIENT_CONNECTED);
+    const struct speaker *speaker = context;
+
+    set_state(speaker, process, CLIENT_CONNECTED);
+    if (speaker->kind == SPEAKER_PMIX)
+        rank_pmi_notice_connected(speaker->rank_pmi);
 }
 
 static void on_rejected(void *context, const struct pmi_process *process)
@@ -140,12 +144,6 @@ static void on_unserved(void *context, const struct pmi_process *from, enum pmi_
 
     assert(service < PMI_SERVICE_COUNT);
     switch (service) {
-    case PMI_SERVICE_EVENT:
-        if (!rank_pmi->pmix.told_of_events)
-            rank_pmi_say(rank_pmi,
-                         "an event is not passed on to other nodes, which is not supported yet");
-        rank_pmi->pmix.told_of_events = 1;
-        break;
     case PMI_SERVICE_NAMES:
         say_unserved(rank_pmi, from, "publishing");
         break;

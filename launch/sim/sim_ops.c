@@ -270,6 +270,12 @@ static void pmi_reply(void *context, uint32_t job, uint32_t id, int status, stru
     assert(!"nobody has asked");
 }
 
+static void pmi_notice(void *context, const struct job_notice *notice)
+{
+    (void)context; /* nor raise events */
+    (void)notice;
+}
+
 static bool pmi_is_served(void *context, uint32_t job)
 {
     return sim_daemon_part(context, job) != NULL;
@@ -304,6 +310,7 @@ static const struct daemon_pmi_ops pmi_ops = {
     .result = pmi_result,
     .request = pmi_request,
     .reply = pmi_reply,
+    .notice = pmi_notice,
     .is_served = pmi_is_served,
     .rank_state = pmi_rank_state,
     .stand_in = pmi_stand_in,

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "pmix/pmi_notice.h"
 #include "pmix/pmi_remote.h"
 #include "pmix/pmi_server.h"
 #include "test/support/host_double.h"
@@ -204,9 +205,22 @@ static void fuzz_frame(const uint8_t *data, size_t bytes)
     pmi_message_fini(&message);
 }
 
+static void fuzz_notice(const uint8_t *data, size_t bytes)
+{
+    struct pmi_notice notice;
+    struct buffer again = {0};
+
+    if (pmi_notice_decode(&notice, data, bytes) < 0)
+        return;
+    pmi_notice_encode(&notice, &again);
+    assert(again.length_bytes == bytes && memcmp(again.data, data, bytes) == 0);
+    buffer_fini(&again);
+    pmi_notice_fini(&notice);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
 {
-    size_t choice = data_bytes == 0 ? 0 : fuzz_choice(data[0], 3);
+    size_t choice = data_bytes == 0 ? 0 : fuzz_choice(data[0], 4);
 
     if (data_bytes == 0)
         return 0;
@@ -214,8 +228,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
         fuzz_server(data + 1, data_bytes - 1);
     else if (choice == 1)
         fuzz_remote(data + 1, data_bytes - 1);
-    else
+    else if (choice == 2)
         fuzz_frame(data + 1, data_bytes - 1);
+    else
+        fuzz_notice(data + 1, data_bytes - 1);
     return 0;
 }
 
@@ -259,6 +275,24 @@ static void sample_up(struct buffer *sample)
     }
 }
 
+static void sample_notice(struct buffer *sample)
+{
+    struct pmi_process processes[] = {{1, PMI_RANK_ALL}, {2, 3}};
+    struct pmi_notice notice = {.event = PMI_EVENT_EXITED,
+                                .code = 3,
+                                .source = processes[1],
+                                .targets = processes,
+                                .targets_count = 2,
+                                .affected = processes + 1,
+                                .affected_count = 1,
+                                .text = "text",
+                                .info = "info",
+                                .info_bytes = 4};
+
+    wire_put_u8(sample, 3);
+    pmi_notice_encode(&notice, sample);
+}
+
 size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
 {
     struct buffer sample = {0};
@@ -272,6 +306,8 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
     } else if (number - 2 < PMI_MESSAGE_KIND_COUNT) {
         wire_put_u8(&sample, 2);
         (void)pmi_message_encode(&message, &sample);
+    } else if (number - 2 == PMI_MESSAGE_KIND_COUNT) {
+        sample_notice(&sample);
     } else {
         return 0;
     }

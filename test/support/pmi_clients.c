@@ -46,7 +46,7 @@ static void on_finalized(void *context, const struct pmi_process *process)
 static void on_unserved(void *context, const struct pmi_process *process, enum pmi_service service)
 {
     ((struct pmi_clients *)context)->refusals +=
-        process->job == PMI_CLIENTS_JOB && service != PMI_SERVICE_EVENT;
+        process->job == PMI_CLIENTS_JOB && service < PMI_SERVICE_COUNT;
 }
 
 static void on_abort(void *context, uint64_t id, const struct pmi_process *caller, int status,

@@ -118,17 +118,6 @@ calls 0 "group=NOT-SUPPORTED fence=SUCCESS" "a group of one node is refused to a
 calls 0 "r0:group:1=NOT-SUPPORTED r1:group:1=NOT-SUPPORTED fence=SUCCESS sleep:1500=SUCCESS" \
     "one with a time limit is, too, and nothing comes later" "${pair[@]}" -- r0:group:1 r1:group:1 sleep:1500 fence
 
-# Events reach the processes of their node. One that is meant for more (3: the namespace, 5: all) is
-# refused, but libpmix 4.2.2 tells the caller success.
-run "$banyan" run --timeout 60 --mpi pmix -l --virtual-nodes 2 --per-node 2 -n 4 "$program" \
-    register:-3001 fence r0:event:2 fence sleep:500 </dev/null
-is "$status:$(grep 'event -3001' <<<"$out" | sort | xargs)" \
-    "0:[0] event -3001 about 0 [1] event -3001 about 0" "an event for the node"
-calls 0 "r0:event:3=SUCCESS r0:event:5=SUCCESS fence=SUCCESS" "events for other nodes hold nobody up" \
-    "${pair[@]}" -- r0:event:3 r0:event:5 fence
-is "$err" "banyan: an event is not passed on to other nodes, which is not supported yet" \
-    "and the user is told that they stay"
-
 # ---- Data in the fence, and data that stays ----
 
 client=$top_builddir/test/tool/pmix_client

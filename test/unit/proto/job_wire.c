@@ -350,6 +350,38 @@ static void test_weights(void)
     is_uint(sum.rank, 30, "and stays");
 }
 
+static void test_notice(void)
+{
+    struct job_target targets[] = {{7, 3}, {9, JOB_RANK_ALL}};
+    struct job_notice message = {.number = 7,
+                                 .told = 4,
+                                 .targets = targets,
+                                 .targets_count = 2,
+                                 .data = "news",
+                                 .data_bytes = 4};
+    struct job_notice back = {.told = 99};
+    struct buffer bytes = {0};
+    struct message *payload;
+    int refused = 1;
+
+    job_notice_encode(&message, &bytes);
+    for (size_t cut = 0; cut < bytes.length_bytes - message.data_bytes; cut++) {
+        payload = message_create(bytes.data, cut);
+        refused &= job_notice_decode(&back, payload) == -EBADMSG;
+        message_release(payload);
+    }
+    ok(refused && back.told == 99, "NOTICE cut before its data is refused");
+    payload = message_from_buffer(&bytes);
+    is_int(job_notice_decode(&back, payload), 0, "NOTICE comes back");
+    ok(back.number == 7 && back.told == 4 && back.targets_count == 2 &&
+           memcmp(back.targets, targets, sizeof targets) == 0 && back.data_bytes == 4 &&
+           memcmp(back.data, "news", 4) == 0,
+       "as it was");
+    job_notice_fini(&back);
+    message_release(payload);
+    buffer_fini(&bytes);
+}
+
 int main(void)
 {
     test_failure();
@@ -359,6 +391,7 @@ int main(void)
     test_text();
     test_stalled();
     test_roll();
+    test_notice();
     test_associative(JOB_MERGE_LAUNCHED, "LAUNCHED");
     test_associative(JOB_MERGE_ENDED, "ENDED");
     test_merged_values();

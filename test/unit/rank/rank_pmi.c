@@ -394,7 +394,7 @@ static void test_door(void)
     is_int(
         rank_pmi_stall_state(job.rank_pmi, &(struct operation_name){.kind = JOB_OPERATION_PMIX}, 1),
         JOB_ROLL_NEW, "until it is rejected");
-    is_int(rank_pmi_exited(job.rank_pmi, 1), 0, "so its end is none without finalize");
+    is_int(rank_pmi_exited(job.rank_pmi, 1, 0, 0), 0, "so its end is none without finalize");
     heard("catch up\ngone 7.1\n", "of which the server is told");
     job_end(&job);
 }
@@ -409,7 +409,8 @@ static void test_server(void)
     job_begin(&job, 7, JOB_MPI_PMIX, JOB_ON_FAILURE_ABORT);
     job_open(&job, 0);
     server.ops.connected(server.ops.context, &(struct pmi_process){7, 0});
-    is_int(rank_pmi_exited(job.rank_pmi, 0), 1, "a client that leaves without finalize is told of");
+    is_int(rank_pmi_exited(job.rank_pmi, 0, 0, 0), 1,
+           "a client that leaves without finalize is told of");
     buffer_clear(&calls);
     server.ops.lost(server.ops.context, 7, "it died");
     server.ops.lost(server.ops.context, 7, "it died");
@@ -670,12 +671,9 @@ static void test_requests(void)
         "text: rank 1 on n1 asked to abort only some ranks of its job; this is not supported, and "
         "none is aborted\ndone 3 -95 ''\n",
         "an abort of some is refused");
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         server.ops.unserved(server.ops.context, &one, PMI_SERVICE_SPAWN);
-        server.ops.unserved(server.ops.context, &one, PMI_SERVICE_EVENT);
-    }
-    heard("text: rank 1 on n1: request refused: spawning is not supported\n"
-          "text: an event is not passed on to other nodes, which is not supported yet\n",
+    heard("text: rank 1 on n1: request refused: spawning is not supported\n",
           "what is not served is told once");
     server.ops.request(server.ops.context,
                        &(struct pmi_request){.id = 4, .kind = PMI_REQUEST_CONTROL, .caller = one});
@@ -699,9 +697,9 @@ static void test_stand_in(void)
     job_open(&job, 0);
     collect(1, PMI_FENCE, &all, 1, 0);
     result(&job, &last_key, 0, "");
-    (void)rank_pmi_exited(job.rank_pmi, 0);
+    (void)rank_pmi_exited(job.rank_pmi, 0, 0, 0);
     buffer_clear(&calls);
-    (void)rank_pmi_exited(job.rank_pmi, 1);
+    (void)rank_pmi_exited(job.rank_pmi, 1, 0, 0);
     heard("catch up\ngone 7.1\ncontribute to 2 of 1-2: ''\n",
           "when the last rank has ended the node stands in for them");
     result(&job, &last_key, 0, "");
@@ -764,8 +762,8 @@ static void test_pmi1(void)
           "non [2Jsense\nkill 1\n",
           "nonsense has its end, and a line that may be printed");
     says(fds[0], "cmd=finalize\n", "cmd=finalize_ack");
-    is_int(rank_pmi_exited(job.rank_pmi, 0), 0, "an end after finalize");
-    is_int(rank_pmi_exited(job.rank_pmi, 1), 1, "and one without");
+    is_int(rank_pmi_exited(job.rank_pmi, 0, 0, 0), 0, "an end after finalize");
+    is_int(rank_pmi_exited(job.rank_pmi, 1, 0, 0), 1, "and one without");
     (void)(close(fds[0]) + close(fds[1]));
     job_end(&job);
 }

@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Events of PMIx by a real client of libpmix (test/tool/pmix_events.c), on one node and on four: who gets them, how
+# often, in which handlers, what late handlers get, and what survivors are told of ranks that end.
+. "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
+. "$srcdir/test/support/run_lib.sh"
+
+program=$top_builddir/test/tool/pmix_events
+[ -x "$program" ] || skip_all "pmix_events is not built"
+
+one=(--virtual-nodes 1 --per-node 8 -n 8)
+four=(--virtual-nodes 4 --per-node 2 -n 8)
+
+# ranks "LIST" TEXT: the line of each rank.
+ranks() {
+    local rank
+    for rank in $1; do
+        echo "rank $rank: $2"
+    done
+}
+
+# events LINES NAME OPTION... -- CALL...: exactly these lines, in any order.
+events() {
+    local lines=$1 name=$2 options=()
+    shift 2
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    run "$banyan" run --timeout 60 --mpi pmix "${options[@]}" "$program" "$@" </dev/null
+    is "$(sort <<<"$out")" "$(sort <<<"$lines")" "$name"
+    [ -z "$err" ] || diag "$err"
+}
+
+all="0 1 2 3 4 5 6 7"
+for nodes in one four; do
+    declare -n options=$nodes
+    for range in namespace session global; do
+        events "$(ranks "$all" "h -3001 from 3 text-3 x1")" "on $nodes: the range $range, each rank once" \
+            "${options[@]}" -- on:h:-3001 fence r3:notify:-3001:$range await:1 fence sleep:100
+    done
+    events "$(ranks "1 2 5" "h -3001 from 0 text-0 x1")" "on $nodes: a list of ranks" \
+        "${options[@]}" -- on:h:-3001 fence r0:notify:-3001:custom:2,5,1 r1-2:await:1 r5:await:1 fence sleep:100
+    events "$(ranks 4 "h -3001 from 4 text-4 x1")" "on $nodes: only the process itself" \
+        "${options[@]}" -- on:h:-3001 fence r4:notify:-3001:proc fence sleep:100
+    # A default handler of a process that has registered no code gets nothing in libpmix 4.2.2.
+    events "$(ranks "$all" "a -3001 from 0 text-0 x1
+b -3001 from 0 text-0 x1
+d -3001 from 0 text-0 x1" | sed 's/^\([bd] \)/RANK: \1/' |
+        awk '/^rank/ { rank = $1 " " $2 } { sub(/^RANK:/, rank); print }')" \
+        "on $nodes: a chain of handlers, the default one last" \
+        "${options[@]}" -- on:a:-3001 on:b:-3002,-3001 on:d fence r0:notify:-3001:session await:3 fence sleep:100
+    events "$(ranks "$all" "a -3001 from 0 text-0 x1
+b -3001 from 0 text-0 x1" | awk '/^rank/ { rank = $1 " " $2 } /^b/ { $0 = rank " " $0 } { print }')" \
+        "on $nodes: a handler that ends the chain, and one that is gone" \
+        "${options[@]}" -- on:g:-3001 on:a:-3001 stop:b:-3002,-3001 on:d off:g fence r0:notify:-3001:session \
+        await:2 fence sleep:100
+    events "$(ranks "$all" "a -3001 from 0 text-0 x1")" "on $nodes: an event that is not for default handlers" \
+        "${options[@]}" -- on:a:-3001 on:d fence r0:special:-3001:session await:1 fence sleep:100
+    events "$(ranks "1 2 3 4 5 6 7" "h -3001 from 0 text-0 x1")" "on $nodes: a handler that comes late" \
+        "${options[@]}" -- fence r0:notify:-3001:namespace sleep:200 fence r1-7:on:h:-3001 r1-7:await:1 fence
+    events "$(ranks 0 "h -3001 from 0 text-0 x1")" "on $nodes: an event that is not kept for it" \
+        "${options[@]}" -- r0:on:h:-3001 fence r0:late:-3001:namespace sleep:200 fence r1-7:on:h:-3001 sleep:300
+    events "$(for i in $all; do ranks "$all" "h -3001 from $i text-$i x3"; done)" \
+        "on $nodes: many events, each once" "${options[@]}" -- on:h:-3001 fence notify:-3001:session \
+        notify:-3001:session notify:-3001:session await:24 fence sleep:100
+done
+events "$(ranks "2 3" "h -3001 from 2 text-2 x1")" "the node alone" \
+    "${four[@]}" -- on:h:-3001 fence r2:notify:-3001:local r2-3:await:1 fence sleep:100
+
+# Rank 1 starts late: its node keeps the event until it connects.
+run "$banyan" run --timeout 60 --mpi pmix --virtual-nodes 2 --per-node 1 -n 2 sh -c \
+    '[ "$PMIX_RANK" = 0 ] || sleep 1; exec "$@"' - "$program" r0:notify:-3001:namespace r1:on:h:-3001 r1:await:1 \
+    sleep:100 </dev/null
+is "$out" "rank 1: h -3001 from 0 text-0 x1" "a process that starts after the event"
+
+# ---- Ranks that end ----
+
+# -402: killed by a signal, -404: exit status, -200: without finalize.
+survivors="0 1 2 4 7"
+ends=(on:a:-402,-404,-200 on:d fence r3:exit:7 r5:raise:9 r6:exit:0 await:3)
+lines="$(ranks "$survivors" "a -404 from host about 3 status 7 x1")
+$(ranks "$survivors" "a -402 from host about 5 status 9 x1")
+$(ranks "$survivors" "a -200 from host about 6 status 0 x1")"
+for nodes in one four; do
+    declare -n options=$nodes
+    events "$lines" "on $nodes: the survivors learn how ranks have ended" --on-failure continue "${options[@]}" \
+        -- "${ends[@]}" sleep:300
+done
+# Where a failure ends the job nobody is told.
+events "" "a job that ends with its first failure" "${four[@]}" -- on:a:-404 fence r3:exit:7 sleep:20000
+
+done_testing

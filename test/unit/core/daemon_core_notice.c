@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What the processes of an instance are told (launch/core/daemon_core_notice.c), at the root and at a node: the test
+ * plays the tree and the servers.  Jobs 1 and 2 have a rank on each of the four nodes.
+ */
+#include "config.h"
+
+#include "launch/core/daemon_core_internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "test/support/tap.h"
+
+#define NODES 4
+
+static struct allocation allocation;
+static struct instance_spec spec;
+static struct buffer calls;
+static int broadcast_rc;
+
+static void heard(const char *expected, const char *name)
+{
+    is_string(buffer_string(&calls), expected, "%s", name);
+    buffer_clear(&calls);
+}
+
+/* ---- The tree ---- */
+
+static int tree_broadcast(void *context, const struct ranges *places, struct message *message)
+{
+    struct buffer text = {0};
+
+    if (places != NULL)
+        ranges_print(places, &text);
+    buffer_printf(&calls, "broadcast to %s, %zu bytes\n",
+                  places == NULL ? "all" : buffer_string(&text), message->length_bytes);
+    buffer_fini(&text);
+    message_release(message);
+    return broadcast_rc;
+}
+
+static void tree_reply(void *context, uint32_t source, uint32_t id, struct message *message)
+{
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, message->data, message->length_bytes);
+    buffer_printf(&calls, "reply to %u.%u: %d\n", source, id, (int32_t)wire_get_u32(&reader));
+    message_release(message);
+}
+
+static const struct daemon_tree_ops tree_ops = {.broadcast = tree_broadcast, .reply = tree_reply};
+
+/* ---- The node ---- */
+
+static uint64_t now_ns(void *context)
+{
+    return 1;
+}
+
+static void pmi_notice(void *context, const struct job_notice *notice)
+{
+    buffer_printf(&calls, "notice of %u for %u: %.*s\n", notice->number, notice->targets_count,
+                  (int)notice->data_bytes, (const char *)notice->data);
+}
+
+static const struct daemon_pmi_ops pmi_ops = {.notice = pmi_notice};
+static const struct daemon_ops ops = {.now_ns = now_ns, .pmi = &pmi_ops};
+
+/* ---- */
+
+static struct daemon_core *core_at(uint32_t place)
+{
+    struct daemon_core_config config = {.spec = &spec,
+                                        .place = place,
+                                        .range = {place, place == 0 ? NODES : place},
+                                        .roster = place == 0 ? &allocation : NULL,
+                                        .policy = INSTANCE_STAYS,
+                                        .directory = "/tmp/none",
+                                        .ops = &ops};
+    struct daemon_core *core = daemon_core_create(&config);
+
+    daemon_core_attach(core, &tree_ops, NULL);
+    return core;
+}
+
+static void job_step(struct daemon_core *core, struct job_event event)
+{
+    struct job_actions actions;
+
+    job_actions_init(&actions);
+    instance_step(core->instance, &event, &actions);
+    job_actions_fini(&actions);
+}
+
+static void run(struct daemon_core *core)
+{
+    struct placement_rule rule = {.processes = NODES, .per = 1};
+    struct job_spec job;
+
+    job_spec_init(&job);
+    placement_add(&job.placement, &rule);
+    job.apps = memory_allocate_zeroed(sizeof(*job.apps));
+    job.apps_count = 1;
+    job.apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
+    job.apps[0].argv[0] = memory_copy_string("./app");
+    job.apps[0].set = memory_allocate_zeroed(sizeof(char *));
+    job.apps[0].directory = memory_copy_string("/");
+    job_step(core, (struct job_event){.kind = JOB_EVENT_RUN, .spec = &job});
+    job_spec_fini(&job);
+}
+
+static struct message *notice(uint32_t number, uint32_t told, struct job_target *targets,
+                              uint32_t count)
+{
+    struct job_notice notice = {.number = number,
+                                .told = told,
+                                .targets = targets,
+                                .targets_count = count,
+                                .data = "news",
+                                .data_bytes = 4};
+    struct buffer payload = {0};
+    struct message *message;
+
+    job_notice_encode(&notice, &payload);
+    message = message_from_buffer(&payload);
+    buffer_fini(&payload);
+    return message;
+}
+
+static void ask(struct daemon_core *core, uint32_t place, uint32_t id, struct message *message)
+{
+    struct daemon_event event = {
+        .kind = DAEMON_EVENT_REQUEST, .place = place, .id = id, .message = message};
+
+    daemon_core_step(core, &event);
+    message_release(message);
+}
+
+static void test_root(void)
+{
+    struct job_target all = {1, JOB_RANK_ALL}, two[] = {{1, 0}, {2, 3}}, none[] = {{1, 9}, {5, 0}};
+    struct ranges dead = {0};
+    struct daemon_core *core = core_at(0);
+
+    job_step(core, (struct job_event){.kind = JOB_EVENT_COMPLETE});
+    run(core);
+    run(core);
+    ask(core, 2, 1, notice(3, 0, &all, 1));
+    heard("reply to 2.1: -2\n", "a job that there is not");
+    ask(core, 2, 2, notice(1, 0, &all, 1));
+    heard("broadcast to 1-4, 22 bytes\nreply to 2.2: 0\n", "a job is told on all its nodes");
+    ask(core, 2, 2, notice(1, 0, &all, 1));
+    heard("reply to 2.2: 0\n", "once, however often it is asked");
+    ask(core, 3, 1, notice(1, 3, &all, 1));
+    heard("broadcast to 1-2,4, 22 bytes\nreply to 3.1: 0\n", "but where it has been told");
+    ask(core, 2, 1, notice(2, 0, two, 2));
+    heard("broadcast to 1,4, 30 bytes\nreply to 2.1: 0\n", "a list of processes, by another job");
+    broadcast_rc = -EAGAIN;
+    ask(core, 2, 3, notice(1, 0, NULL, 0));
+    broadcast_rc = 0;
+    ask(core, 2, 4, notice(1, 0, NULL, 0));
+    heard("broadcast to all, 14 bytes\nreply to 2.3: -11\n"
+          "broadcast to all, 14 bytes\nreply to 2.4: 0\n",
+          "everyone, as soon as that is possible");
+    ask(core, 2, 5, notice(1, 0, none, 2));
+    heard("reply to 2.5: 0\n", "nobody");
+    ranges_add(&dead, 4, 4);
+    job_step(core, (struct job_event){.kind = JOB_EVENT_LOST, .places = &dead});
+    ask(core, 2, 6, notice(1, 0, &all, 1));
+    heard("broadcast to 1-3, 22 bytes\nreply to 2.6: 0\n", "a node that is lost is left out");
+    is_uint(hash_map_count(core->notices), 3, "who has told what is remembered");
+    daemon_core_notice_forget(core, 1);
+    is_uint(hash_map_count(core->notices), 1, "as long as the job lives");
+    ranges_fini(&dead);
+    daemon_core_destroy(core);
+}
+
+static void broadcast(struct daemon_core *core, struct message *message)
+{
+    struct daemon_event event = {.kind = DAEMON_EVENT_BROADCAST, .message = message};
+
+    daemon_core_step(core, &event);
+    message_release(message);
+}
+
+static void test_node(void)
+{
+    struct job_target all = {1, JOB_RANK_ALL};
+    struct daemon_core *core = core_at(2);
+
+    broadcast(core, notice(1, 3, &all, 1));
+    broadcast(core, notice(1, 2, NULL, 0));
+    heard("notice of 1 for 1: news\n", "a node tells its processes, unless they have been told");
+    daemon_core_destroy(core);
+}
+
+int main(void)
+{
+    instance_spec_init(&spec);
+    spec.places = NODES + 1;
+    spec.radix = 2;
+    allocation_init(&allocation);
+    allocation_generate(&allocation, "n", NODES, 2);
+    test_root();
+    test_node();
+    allocation_fini(&allocation);
+    instance_spec_fini(&spec);
+    buffer_fini(&calls);
+    return done_testing();
+}
