@@ -140,6 +140,7 @@ struct daemon_pmi_ops {
     void (*reply)(void *context, uint32_t job, uint32_t id, int status,
                   struct message *message);                         /* message is not taken */
     void (*notice)(void *context, const struct job_notice *notice); /* for processes of any job */
+    void (*lost)(void *context, const struct ranges *places);
     bool (*is_served)(void *context, uint32_t job);
     enum job_stall_state (*rank_state)(void *context, uint32_t job,
                                        const struct operation_name *key, uint32_t index);

@@ -215,5 +215,6 @@ void daemon_core_route_lost(struct daemon_core *core, const struct daemon_event 
             core->ops->starter->clean(core->context, head);
     }
     core->ops->ranks->renew_credit(core->context);
+    core->ops->pmi->lost(core->context, event->places);
     daemon_core_job(core, &lost);
 }

@@ -465,6 +465,20 @@ static void pmi_notice(void *context, const struct job_notice *notice)
     }
 }
 
+static void pmi_lost(void *context, const struct ranges *places)
+{
+    const struct daemon *daemon = context;
+    struct list_link *node, *spare;
+
+    list_for_each(&daemon->jobs, node, spare)
+    {
+        struct rank_pmi *rank_pmi = list_entry(node, struct daemon_job, node)->rank_pmi;
+
+        if (rank_pmi != NULL)
+            rank_pmi_lost(rank_pmi, places);
+    }
+}
+
 static bool pmi_is_served(void *context, uint32_t number)
 {
     return rank_pmi_of(context, number) != NULL;
@@ -498,6 +512,7 @@ const struct daemon_pmi_ops daemon_pmi_ops = {
     .request = pmi_request,
     .reply = pmi_reply,
     .notice = pmi_notice,
+    .lost = pmi_lost,
     .is_served = pmi_is_served,
     .rank_state = pmi_rank_state,
     .stand_in = pmi_stand_in,

@@ -89,6 +89,8 @@ void rank_pmi_result(struct rank_pmi *rank_pmi, const struct operation_name *key
                      struct message *payload);
 /* An event that processes of this job may be among the targets of. */
 void rank_pmi_notice(struct rank_pmi *rank_pmi, const struct job_notice *message);
+/* Nodes are lost; in a job that goes on its processes get an event. */
+void rank_pmi_lost(struct rank_pmi *rank_pmi, const struct ranges *places);
 /* kind: enum job_message, MODEX or BLOB; reader stands after it. */
 void rank_pmi_request(struct rank_pmi *rank_pmi, uint8_t kind, uint32_t source, uint32_t id,
                       struct wire_reader *reader);

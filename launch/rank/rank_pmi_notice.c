@@ -289,26 +289,71 @@ static void keep(struct rank_pmi *rank_pmi, struct buffer *data)
     notices->kept_count++;
 }
 
-void rank_pmi_notice(struct rank_pmi *rank_pmi, const struct job_notice *message)
+static void give(struct rank_pmi *rank_pmi, const struct pmi_notice *notice)
 {
-    struct pmi_process *targets;
-    struct pmi_notice notice;
     struct buffer data = {0};
 
-    if (rank_pmi->pmix.door == NULL || rank_pmi->pmix.state == SERVER_LOST ||
-        pmi_notice_decode(&notice, message->data, message->data_bytes) < 0)
+    pmi_notice_encode(notice, &data);
+    if (rank_pmi->notices.is_open)
+        hand_over(rank_pmi, &data);
+    else
+        keep(rank_pmi, &data);
+    buffer_fini(&data);
+}
+
+static bool is_served(const struct rank_pmi *rank_pmi)
+{
+    return rank_pmi->pmix.door != NULL && rank_pmi->pmix.state != SERVER_LOST;
+}
+
+void rank_pmi_notice(struct rank_pmi *rank_pmi, const struct job_notice *message)
+{
+    struct pmi_notice notice;
+
+    if (!is_served(rank_pmi) || pmi_notice_decode(&notice, message->data, message->data_bytes) < 0)
         return;
     free((void *)(uintptr_t)notice.targets);
-    notice.targets = targets = own_targets(rank_pmi, message, &notice.targets_count);
-    if (notice.targets_count > 0) {
-        pmi_notice_encode(&notice, &data);
-        if (rank_pmi->notices.is_open)
-            hand_over(rank_pmi, &data);
-        else
-            keep(rank_pmi, &data);
-        buffer_fini(&data);
-    }
+    notice.targets = own_targets(rank_pmi, message, &notice.targets_count);
+    if (notice.targets_count > 0)
+        give(rank_pmi, &notice);
     pmi_notice_fini(&notice);
+}
+
+/* Every node learns of a loss by itself. */
+static void give_loss(struct rank_pmi *rank_pmi, uint32_t place)
+{
+    const struct job_local *job = rank_pmi->config.job;
+    const struct placement_map *map = &job->map;
+    struct pmi_process everyone = {.job = job->number, .rank = PMI_RANK_ALL};
+    struct pmi_process *affected;
+    struct pmi_notice notice = {.event = PMI_EVENT_NODE_LOST, .targets = &everyone};
+    char name[HOST_NAME_BYTES_MAX + 1];
+
+    assert(place > 0);
+    notice.affected_count = placement_map_count(map, place - 1);
+    affected = memory_allocate(notice.affected_count * sizeof(*affected));
+    for (uint32_t i = 0; i < notice.affected_count; i++)
+        affected[i] =
+            (struct pmi_process){.job = job->number, .rank = placement_map_rank(map, place - 1, i)};
+    hostlist_name(rank_pmi->config.allocation->names, place - 1, name);
+    notice.text = name;
+    notice.targets_count = 1;
+    notice.affected = affected;
+    give(rank_pmi, &notice);
+    free(affected);
+}
+
+void rank_pmi_lost(struct rank_pmi *rank_pmi, const struct ranges *places)
+{
+    const struct job_local *job = rank_pmi->config.job;
+    uint32_t place = 0;
+
+    if (job->spec.on_failure != JOB_ON_FAILURE_CONTINUE || !is_served(rank_pmi))
+        return;
+    for (; ranges_next(&job->places, place, &place); place++) {
+        if (ranges_contains(places, place))
+            give_loss(rank_pmi, place);
+    }
 }
 
 void rank_pmi_notice_connected(struct rank_pmi *rank_pmi)

@@ -276,6 +276,12 @@ static void pmi_notice(void *context, const struct job_notice *notice)
     (void)notice;
 }
 
+static void pmi_lost(void *context, const struct ranges *places)
+{
+    (void)context;
+    (void)places;
+}
+
 static bool pmi_is_served(void *context, uint32_t job)
 {
     return sim_daemon_part(context, job) != NULL;
@@ -311,6 +317,7 @@ static const struct daemon_pmi_ops pmi_ops = {
     .request = pmi_request,
     .reply = pmi_reply,
     .notice = pmi_notice,
+    .lost = pmi_lost,
     .is_served = pmi_is_served,
     .rank_state = pmi_rank_state,
     .stand_in = pmi_stand_in,

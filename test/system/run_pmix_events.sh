@@ -89,7 +89,19 @@ for nodes in one four; do
     events "$lines" "on $nodes: the survivors learn how ranks have ended" --on-failure continue "${options[@]}" \
         -- "${ends[@]}" sleep:300
 done
-# Where a failure ends the job nobody is told.
+
+# -231: a node is lost. Ranks 4 and 5 are on v3, whose daemon is the parent of their parent.
+cat >"$scratch/lose" <<'SH'
+case $PMIX_RANK in
+4) sleep 1 && kill -KILL "$(awk '/^PPid:/ { print $2 }' "/proc/$PPID/status")" ;;
+5) sleep 60 ;;
+*) exec "$@" ;;
+esac
+SH
+run "$banyan" run --timeout 60 --mpi pmix --on-failure continue "${four[@]}" sh "$scratch/lose" "$program" \
+    on:a:-231 fence:0,1,2,3,6,7 await:1 fence:0,1,2,3,6,7 sleep:100 </dev/null
+is "$(sort <<<"$out")" "$(ranks "0 1 2 3 6 7" "a -231 from host about 4 5 on v3 x1")" "a node that is lost"
+# Where a failure ends the job there is no event.
 events "" "a job that ends with its first failure" "${four[@]}" -- on:a:-404 fence r3:exit:7 sleep:20000
 
 done_testing

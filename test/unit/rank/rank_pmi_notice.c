@@ -319,6 +319,28 @@ static void test_notice(void)
     job_end(&job);
 }
 
+static void test_lost(void)
+{
+    struct ranges places = {0};
+    struct job job;
+
+    ranges_add(&places, 2, 5);
+    job_begin(&job, JOB_ON_FAILURE_ABORT);
+    job_open(&job);
+    connect_one();
+    rank_pmi_lost(job.rank_pmi, &places);
+    heard("", "where the loss of a node ends the job there is no event");
+    job_end(&job);
+
+    job_begin(&job, JOB_ON_FAILURE_CONTINUE);
+    job_open(&job);
+    connect_one();
+    rank_pmi_lost(job.rank_pmi, &places);
+    heard("given event 5 code 0 to 7.-1 about 7.2,7.3\n", "else one for each node of the job");
+    job_end(&job);
+    ranges_fini(&places);
+}
+
 int main(void)
 {
     struct error error = ERROR_NONE;
@@ -331,6 +353,7 @@ int main(void)
     test_notify();
     test_ends();
     test_notice();
+    test_lost();
     allocation_fini(&allocation);
     loop_destroy(loop);
     buffer_fini(&calls);
