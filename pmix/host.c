@@ -14,6 +14,7 @@
 
 #include "base/buffer.h"
 #include "pmix/host_client.h"
+#include "pmix/host_control.h"
 #include "pmix/host_entry.h"
 #include "pmix/host_event.h"
 #include "pmix/host_fence.h"
@@ -69,6 +70,7 @@ static pmix_server_module_t module = {
     .register_events = host_event_register,
     .deregister_events = host_event_deregister,
     .notify_event = host_event_upcall,
+    .job_control = host_control,
 };
 
 /* Sets the settings; set[i] records which of them must be undone. */

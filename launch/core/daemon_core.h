@@ -119,7 +119,8 @@ struct daemon_rank_ops {
     void (*close)(void *context, uint32_t job);
     void (*start)(void *context, uint32_t job, uint32_t first, uint32_t count);
     void (*cancel_starts)(void *context, uint32_t job);
-    void (*signal)(void *context, uint32_t job, int number);
+    /* ranks: none: all of the job. */
+    void (*signal)(void *context, uint32_t job, int number, const struct ranges *ranks);
     void (*end)(void *context, uint32_t job, uint32_t grace_ms);
     void (*end_all)(void *context); /* immediately, without reports */
     void (*cut_output)(void *context, uint32_t job, uint32_t within_ms, bool discard);

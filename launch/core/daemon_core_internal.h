@@ -67,6 +67,10 @@ typedef void daemon_event_handler(struct daemon_core *core, const struct daemon_
 daemon_event_handler daemon_core_route_received, daemon_core_route_request, daemon_core_route_reply,
     daemon_core_route_result, daemon_core_route_lost;
 
+/* daemon_core_control.c */
+/* JOB_MESSAGE_CONTROL; reader stands after the kind.  The status for the one who asks. */
+int daemon_core_control(struct daemon_core *core, struct wire_reader *reader);
+
 /* daemon_core_job.c */
 void daemon_core_job(struct daemon_core *core, struct job_event *event);
 

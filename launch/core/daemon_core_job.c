@@ -47,7 +47,7 @@ static void run_on_part(struct daemon_core *core, const struct job_action *actio
         ops->ranks->cancel_starts(context, action->job);
         break;
     case JOB_ACTION_SIGNAL:
-        ops->ranks->signal(context, action->job, action->signal);
+        ops->ranks->signal(context, action->job, action->signal, &action->places);
         break;
     case JOB_ACTION_END_GROUP:
         ops->ranks->cancel_starts(context, action->job);

@@ -147,6 +147,16 @@ static int map_is_asked_for(struct daemon_core *core, const struct daemon_event 
     return rc;
 }
 
+static int answer_control(struct daemon_core *core, const struct daemon_event *event,
+                          struct wire_reader *reader)
+{
+    int rc = daemon_core_control(core, reader);
+
+    if (rc == 0)
+        reply_with(core, event, 0, &(struct buffer){0});
+    return rc;
+}
+
 void daemon_core_route_request(struct daemon_core *core, const struct daemon_event *event)
 {
     struct wire_reader reader, peek;
@@ -169,6 +179,8 @@ void daemon_core_route_request(struct daemon_core *core, const struct daemon_eve
         rc = map_is_asked_for(core, event, &reader);
     else if (kind == JOB_MESSAGE_NOTICE && daemon_core_is_root(core))
         rc = daemon_core_notice_request(core, event);
+    else if (kind == JOB_MESSAGE_CONTROL)
+        rc = answer_control(core, event, &reader);
     if (rc < 0)
         reply_with(core, event, rc, &(struct buffer){0});
 }

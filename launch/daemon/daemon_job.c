@@ -333,9 +333,25 @@ static void ops_cancel_starts(void *context, uint32_t number)
         daemon_cancel_starts(job);
 }
 
-static void ops_signal(void *context, uint32_t number, int signal)
+static void signal_ranks(const struct daemon_job *job, int signal, const struct ranges *ranks)
 {
-    helper_signal_group(((struct daemon *)context)->helper, number, signal);
+    const struct instance *instance = daemon_core_instance(job->daemon->core);
+
+    for (uint32_t i = 0; i < job->local->count; i++) {
+        if (ranges_contains(ranks, instance_part_rank(instance, job->local, i)) &&
+            !instance_part_has_ended(instance, job->number, i))
+            helper_signal(job->daemon->helper, HELPER_RANK_ID(job->number, i), signal);
+    }
+}
+
+static void ops_signal(void *context, uint32_t number, int signal, const struct ranges *ranks)
+{
+    const struct daemon_job *job = daemon_job_find(context, number);
+
+    if (ranges_is_empty(ranks))
+        helper_signal_group(((struct daemon *)context)->helper, number, signal);
+    else if (job != NULL)
+        signal_ranks(job, signal, ranks);
 }
 
 static void ops_end(void *context, uint32_t number, uint32_t grace_ms)

@@ -219,11 +219,27 @@ static void roster_arrived(struct instance *instance, struct wire_reader *reader
     instance->roster_version = version;
 }
 
+static void signal_arrived(struct instance *instance, struct wire_reader *reader,
+                           struct job_actions *actions)
+{
+    struct job_action *action;
+    uint32_t number, signal;
+    struct ranges ranks;
+
+    if (job_signal_decode(reader, &number, &signal, &ranks) < 0)
+        return;
+    if (instance_find_part(instance, number) != NULL) {
+        action = job_actions_add(actions, JOB_ACTION_SIGNAL, number);
+        action->signal = (int)signal;
+        ranges_move(&action->places, &ranks);
+    }
+    ranges_fini(&ranks);
+}
+
 static void broadcast_arrived(struct instance *instance, const struct job_event *event,
                               struct job_actions *actions)
 {
     struct wire_reader reader;
-    uint32_t number;
 
     wire_reader_init(&reader, event->message->data, event->message->length_bytes);
     switch (wire_get_u8(&reader)) {
@@ -240,10 +256,7 @@ static void broadcast_arrived(struct instance *instance, const struct job_event 
         job_local_end(instance, &reader, actions);
         break;
     case JOB_MESSAGE_SIGNAL:
-        number = wire_get_u32(&reader);
-        if (instance_find_part(instance, number))
-            job_actions_add(actions, JOB_ACTION_SIGNAL, number)->signal =
-                (int)wire_get_u32(&reader);
+        signal_arrived(instance, &reader, actions);
         break;
     default:
         log_error("the root sent a broadcast of an unknown kind");

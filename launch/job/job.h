@@ -64,7 +64,7 @@ enum job_event_kind {
     /* root: from its clients */
     JOB_EVENT_RUN,   /* spec (taken over); number: the driver's, returned with ACCEPTED */
     JOB_EVENT_SPAWN, /* of a process: job, spec (taken over), and place and number of its request */
-    JOB_EVENT_SIGNAL, /* job, number */
+    JOB_EVENT_SIGNAL, /* job, number; places: its ranks, NULL: all */
     JOB_EVENT_END,    /* job, end */
     /* root */
     JOB_EVENT_BEGIN,        /* the daemons are being started, without a job so far */
@@ -105,7 +105,7 @@ enum job_action_kind {
                        * or START_FAILED */
     JOB_ACTION_CANCEL_STARTS, /* starts not yet under way are cancelled: answered by START_FAILED
                                * with -ECANCELED */
-    JOB_ACTION_SIGNAL,        /* signal */
+    JOB_ACTION_SIGNAL,        /* signal; places: ranks of the job, none: all */
     JOB_ACTION_END_GROUP,     /* grace_ms; also cancels starts */
     JOB_ACTION_CUT_OUTPUT,    /* cut: forward what is left, then report DRAINED within that time;
                                * discard: also without credit (output_cut) */

@@ -406,15 +406,31 @@ static enum job_phase take_failure(struct job *job, const struct job_event *even
     return job->phase;
 }
 
+static void places_of_ranks(const struct job *job, const struct ranges *ranks,
+                            struct ranges *ret_places)
+{
+    uint32_t rank = 0, node, index;
+
+    for (; ranges_next(ranks, rank, &rank); rank++) {
+        assert(rank < job->map.processes);
+        placement_map_find(&job->map, rank, &node, &index);
+        ranges_add(ret_places, node + 1, node + 1);
+    }
+}
+
 static enum job_phase broadcast_signal(struct job *job, const struct job_event *event,
                                        struct job_actions *actions)
 {
+    struct ranges places = {0};
     struct buffer payload = {0};
 
-    wire_put_u8(&payload, JOB_MESSAGE_SIGNAL);
-    wire_put_u32(&payload, job->number);
-    wire_put_u32(&payload, (uint32_t)event->number);
-    job_actions_broadcast(actions, job->number, &job->places, &payload);
+    job_signal_encode(job->number, (uint32_t)event->number,
+                      event->places != NULL ? event->places : &(struct ranges){0}, &payload);
+    if (event->places != NULL)
+        places_of_ranks(job, event->places, &places);
+    job_actions_broadcast(actions, job->number, event->places != NULL ? &places : &job->places,
+                          &payload);
+    ranges_fini(&places);
     return job->phase;
 }
 

@@ -11,6 +11,7 @@
 #include "overlay/overlay_wire.h"
 
 #define JOB_RANGES_MAX 65536u
+#define JOB_SIGNAL_MAX 64u
 
 void job_failure_encode(const struct job_failure *failure, struct buffer *out)
 {
@@ -134,6 +135,57 @@ int job_text_decode(struct wire_reader *reader, uint32_t *ret_number, uint8_t *r
     *ret_number = wire_get_u32(reader);
     *ret_level = wire_get_u8(reader);
     *ret_text = wire_get_string(reader, UINT16_MAX);
+    return wire_finish(reader);
+}
+
+void job_control_encode(const struct job_control *message, struct buffer *out)
+{
+    assert(message->kind < JOB_CONTROL_COUNT);
+    wire_put_u32(out, message->number);
+    wire_put_u8(out, message->kind);
+    wire_put_u32(out, message->signal);
+    ranges_encode(&message->ranks, out);
+    wire_put_string(out, message->by);
+}
+
+int job_control_decode(struct job_control *ret_message, struct wire_reader *reader)
+{
+    struct job_control message = {.number = wire_get_u32(reader)};
+
+    message.kind = wire_get_u8(reader);
+    if (message.kind >= JOB_CONTROL_COUNT)
+        wire_fail(reader);
+    message.signal = wire_get_u32(reader);
+    if (message.signal > JOB_SIGNAL_MAX)
+        wire_fail(reader);
+    ranges_decode(reader, JOB_RANGES_MAX, &message.ranks);
+    wire_get_string_into(reader, message.by, sizeof(message.by));
+    if (wire_finish(reader) < 0) {
+        ranges_fini(&message.ranks);
+        return -EBADMSG;
+    }
+    *ret_message = message;
+    return 0;
+}
+
+void job_signal_encode(uint32_t number, uint32_t signal, const struct ranges *ranks,
+                       struct buffer *out)
+{
+    wire_put_u8(out, JOB_MESSAGE_SIGNAL);
+    wire_put_u32(out, number);
+    wire_put_u32(out, signal);
+    ranges_encode(ranks, out);
+}
+
+int job_signal_decode(struct wire_reader *reader, uint32_t *ret_number, uint32_t *ret_signal,
+                      struct ranges *ret_ranks)
+{
+    *ret_ranks = (struct ranges){0};
+    *ret_number = wire_get_u32(reader);
+    *ret_signal = wire_get_u32(reader);
+    ranges_decode(reader, JOB_RANGES_MAX, ret_ranks);
+    if (wire_finish(reader) < 0)
+        ranges_fini(ret_ranks);
     return wire_finish(reader);
 }
 

@@ -22,7 +22,7 @@ enum job_message {
     JOB_MESSAGE_ROSTER, /* allocation */
     JOB_MESSAGE_LAUNCH, /* u32 number, job_spec */
     JOB_MESSAGE_END,    /* struct job_end_message */
-    JOB_MESSAGE_SIGNAL, /* u32 number, u32 signal */
+    JOB_MESSAGE_SIGNAL, /* u32 number, u32 signal, ranges: its ranks, none: all */
     /* to the root */
     JOB_MESSAGE_PLACE_FAILED, /* u32 place, string */
     JOB_MESSAGE_RANK_FAILED,  /* struct job_failure */
@@ -60,6 +60,8 @@ enum job_message {
     JOB_MESSAGE_MAP,
     /* request to the root, whose reply is an i32 status, and then its broadcast: struct job_notice */
     JOB_MESSAGE_NOTICE,
+    /* request to the root: struct job_control; its reply: i32 status */
+    JOB_MESSAGE_CONTROL,
     JOB_MESSAGE_COUNT
 };
 
@@ -147,6 +149,22 @@ struct job_stalled {
     uint8_t kind; /* enum job_stalled_kind */
     struct ranges set;
     struct endpoint_missing missing;
+};
+
+/* What a process orders for a job (pmix/pmi_control.h has the same kinds). */
+enum job_control_kind {
+    JOB_CONTROL_SIGNAL,
+    JOB_CONTROL_TERMINATE,
+    JOB_CONTROL_KILL,
+    JOB_CONTROL_COUNT
+};
+
+struct job_control {
+    uint32_t number;
+    uint8_t kind;        /* enum job_control_kind */
+    uint32_t signal;     /* of JOB_CONTROL_SIGNAL */
+    struct ranges ranks; /* none: the whole job */
+    char by[64];         /* for the report: who has ordered it */
 };
 
 /* Asks for the state of a node's ranks with respect to this operation. */
@@ -245,6 +263,15 @@ int job_spawned_decode(struct job_spawned *ret_message, const void *data, size_t
 void job_text_encode(uint32_t number, uint8_t level, const char *text, struct buffer *out);
 int job_text_decode(struct wire_reader *reader, uint32_t *ret_number, uint8_t *ret_level,
                     char **ret_text);
+
+/* Without the kind, as the next. */
+void job_control_encode(const struct job_control *message, struct buffer *out);
+int job_control_decode(struct job_control *ret_message, struct wire_reader *reader);
+/* JOB_MESSAGE_SIGNAL, encoded with its kind.  ret_ranks is the caller's, empty on failure. */
+void job_signal_encode(uint32_t number, uint32_t signal, const struct ranges *ranks,
+                       struct buffer *out);
+int job_signal_decode(struct wire_reader *reader, uint32_t *ret_number, uint32_t *ret_signal,
+                      struct ranges *ret_ranks);
 
 /* A request to another daemon, which begins with its kind, and its reply, which begins with the status. */
 struct message *job_request_message(enum job_message kind, const void *data, size_t bytes);

@@ -160,7 +160,8 @@ void rank_pmi_lazy_close(struct rank_pmi *rank_pmi);
 /* rank_pmi_request.c */
 /* Answers the request once by rank_pmi_answer, unless its id is 0; its data is valid during the call only. */
 typedef void rank_pmi_service(struct speaker *speaker, const struct pmi_request *request);
-rank_pmi_service rank_pmi_query; /* rank_pmi_query.c */
+rank_pmi_service rank_pmi_query;   /* rank_pmi_query.c */
+rank_pmi_service rank_pmi_control; /* rank_pmi_control.c */
 /* status: 0, or a negative errno, of the other daemon or since it was lost; -ECANCELED: the job is closed here, and
  * nobody can be answered. */
 typedef void rank_pmi_answered(struct rank_pmi *rank_pmi, void *context, int status,

@@ -17,6 +17,7 @@ static rank_pmi_service *const services[PMI_REQUEST_KIND_COUNT] = {
     [PMI_REQUEST_QUERY] = rank_pmi_query,
     [PMI_REQUEST_SPAWN] = rank_pmi_spawn,
     [PMI_REQUEST_NOTIFY] = rank_pmi_notify,
+    [PMI_REQUEST_CONTROL] = rank_pmi_control,
 };
 
 void rank_pmi_serve(struct speaker *speaker, const struct pmi_request *request)

@@ -135,11 +135,12 @@ static void ops_cancel_starts(void *context, uint32_t job)
     (void)job;
 }
 
-static void ops_signal(void *context, uint32_t job, int number)
+/* Nobody in the simulation signals some ranks only. */
+static void ops_signal(void *context, uint32_t job, int number, const struct ranges *ranks)
 {
     struct sim_part *part = sim_daemon_part(context, job);
 
-    if (part != NULL)
+    if (part != NULL && ranges_is_empty(ranks))
         sim_process_signal(part, number);
 }
 

@@ -73,8 +73,8 @@ static void sample(unsigned number, struct buffer *out)
         job_failure_encode(&failure, out);
         break;
     case JOB_MESSAGE_SIGNAL:
-        wire_put_u32(out, 1);
-        wire_put_u32(out, 10);
+        buffer_clear(out);
+        job_signal_encode(1, 10, &(struct ranges){0}, out);
         break;
     default:
         buffer_clear(out);

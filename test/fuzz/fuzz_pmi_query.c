@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Questions about jobs and processes and their answers (pmix/pmi_query.h): what is taken is written as it was read. */
+/*
+ * Questions about jobs and processes and their answers (pmix/pmi_query.h), and job control (pmix/pmi_control.h): what
+ * is taken is written as it was read.
+ */
 #include "config.h"
 
 #include "pmix/pmi_query.h"
+#include "pmix/pmi_control.h"
 #include "test/fuzz/fuzz.h"
 
 #include <assert.h>
@@ -54,13 +58,25 @@ static void fuzz_nodes(const uint8_t *data, size_t bytes)
     buffer_fini(&written);
 }
 
+static void fuzz_order(const uint8_t *data, size_t bytes)
+{
+    struct pmi_control control;
+    struct buffer written = {0};
+
+    if (pmi_control_decode(&control, data, bytes) < 0)
+        return;
+    pmi_control_encode(&control, &written);
+    pmi_control_fini(&control);
+    compare(&written, data, bytes);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
 {
     static void (*const things[])(const uint8_t *, size_t) = {fuzz_question, fuzz_instance,
-                                                              fuzz_nodes};
+                                                              fuzz_nodes, fuzz_order};
 
     if (data_bytes > 0)
-        things[fuzz_choice(data[0], 3)](data + 1, data_bytes - 1);
+        things[fuzz_choice(data[0], 4)](data + 1, data_bytes - 1);
     return 0;
 }
 
@@ -69,10 +85,12 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
     struct pmi_instance_facts instance = {.nodes = 2, .slots = 4};
     struct pmi_node_facts node = {0};
     struct pmi_query query = {.kind = PMI_QUERY_PROCESSES, .job = 1};
+    struct pmi_control_target target = {"n-1", 2};
+    struct pmi_control control = {.kind = PMI_CONTROL_KILL, .targets = &target, .targets_count = 1};
     struct buffer sample = {0};
     char program[] = "app", *argv[] = {program, NULL};
 
-    if (number > 2)
+    if (number > 3)
         return 0;
     wire_put_u8(&sample, (uint8_t)number);
     if (number == 0) {
@@ -84,6 +102,8 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
         pmi_job_facts_add(pmi_instance_facts_add(&instance, 1), 0, 1, argv);
         pmi_instance_facts_encode(&instance, &sample);
         pmi_instance_facts_fini(&instance);
+    } else if (number == 3) {
+        pmi_control_encode(&control, &sample);
     } else {
         node.name = memory_copy_string("n1");
         pmi_node_facts_add(&node, &(struct pmi_process_facts){.job = 1, .pid = 7});

@@ -342,9 +342,10 @@ static void ranks_cancel_starts(void *context, uint32_t job)
     (void)job;
 }
 
-static void ranks_signal(void *context, uint32_t job, int number)
+static void ranks_signal(void *context, uint32_t job, int number, const struct ranges *ranks)
 {
     (void)context;
+    (void)ranks;
     (void)number;
     world_wrong("job %u gets a signal, and nobody sent one", job);
 }

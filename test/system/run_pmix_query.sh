@@ -104,4 +104,36 @@ like "$out" '3@v2:bash:62:0:none' "a process that has failed"
 like "$out" '6@v4:bash:54:0:none' "one that was killed"
 like "$out" '7@v4:bash:[0-9]+:0:' "and others beside them"
 
+# ---- Job control ----
+
+said "control: SUCCESS
+letters: S S S S S S T S
+control: SUCCESS
+letters: S S S S S S S S" "a rank of another node is paused, and goes on" "${four[@]}" -- \
+    running fence r0:control:6:pause r0:settle:6:T r0:letters r0:control:6:resume r0:settle:6:S r0:letters fence
+said "control: SUCCESS
+letters: S T
+control: SUCCESS" "one of the own node" "${one[@]}" -- \
+    running fence r0:control:1:pause r0:settle:1:T r0:letters r0:control:1:resume fence
+said "control: NOT-FOUND" "there is no such rank" "${four[@]}" -- running fence r0:control:8:pause fence
+for directive in ckpt:1 restart:1 pvn:1 preempt '!preempt' '!cancel:1'; do
+    said "control: NOT-SUPPORTED" "$directive is refused" "${one[@]}" -- "r0:control:1:$directive" fence
+done
+said "control: BAD-PARAM" "so is a signal that does not exist" "${one[@]}" -- r0:control:1:sig:99 fence
+run "$banyan" run --timeout 60 --mpi pmix "${four[@]}" "$program" running fence r0:control:6:kill sleep:9000 </dev/null
+is "$status:$err" "137:banyan: rank 6 on v4 was killed by signal 9 (Killed)" "a rank is killed"
+run "$banyan" run --timeout 60 --mpi pmix --on-failure continue "${four[@]}" "$program" running fence r0:control:6:term \
+    r6:sleep:9000 r0:settle:6:- </dev/null
+like "$err" 'rank 6 on v4 was killed by signal 15 .*; the job goes on' "a rank is terminated, and the others go on"
+run "$banyan" run --timeout 60 --mpi pmix "${four[@]}" "$program" running fence r3:control:job:term sleep:9000 </dev/null
+is "$status:$err" "143:banyan: terminated by rank 3 of job 1" "a job is terminated"
+run "$banyan" run --timeout 60 --mpi pmix "${four[@]}" "$program" running fence r3:control:all:kill sleep:9000 </dev/null
+is "$status:$err" "137:banyan: killed by rank 3 of job 1" "a job is killed"
+run "$banyan" run --timeout 60 --mpi pmix --on-failure continue "${four[@]}" "$program" running fence r5:control:all:sig:10 \
+    sleep:9000 </dev/null
+is "$status:$(grep -c 'killed by signal 10 .*; the job goes on' <<<"$err")" 138:4 "all of a job get a signal, and one rank of each node is named"
+touch "$scratch/leave" "$scratch/clean"
+said "cleanup: SUCCESS" "a file is registered to be removed" "${one[@]}" -- "r0:cleanup:$scratch/clean" fence
+is "$(ls "$scratch" | grep -c '^clean$\|^leave$')" 1 "and is, after the end"
+
 done_testing

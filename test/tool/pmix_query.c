@@ -10,6 +10,7 @@
  *     letters             of all ranks of the namespace, the state in /proc: "letters: S S T"
  *     control:RANK:DIRECTIVE[:NUMBER]   of a rank or "all", "job" (no target); DIRECTIVE without its "pmix.jctrl.", or
  *                         !DIRECTIVE: required; prints "control: STATUS"
+ *     cleanup:FILE        registers it to be removed after the process's end
  *     settle:RANK:LETTER  waits until a rank has this state in /proc; "-": it has ended
  */
 #include "config.h"
@@ -247,6 +248,16 @@ static void control(char *rest)
                                                          1, &results, &count)));
 }
 
+/* Registers a file to be removed after the process's end. */
+static void clean_up(const char *path)
+{
+    pmix_info_t info, *results = NULL;
+    size_t count = 0;
+
+    PMIX_INFO_LOAD(&info, PMIX_REGISTER_CLEANUP, path, PMIX_STRING);
+    printf("cleanup: %s\n", status_name(PMIx_Job_control(NULL, 0, &info, 1, &results, &count)));
+}
+
 static void await_file(const char *path)
 {
     while (access(path, F_OK) < 0)
@@ -267,6 +278,8 @@ static void step(char *text)
         ask(rest);
     else if (strcmp(name, "letters") == 0)
         letters();
+    else if (strcmp(name, "cleanup") == 0)
+        clean_up(rest);
     else if (strcmp(name, "running") == 0)
         await_running();
     else if (strcmp(name, "settle") == 0)

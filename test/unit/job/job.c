@@ -516,10 +516,19 @@ static void test_user_signal(void)
 {
     struct job_world *world = running();
     struct job_event event = {.kind = JOB_EVENT_SIGNAL, .job = 1, .number = SIGUSR1};
+    struct ranges ranks = {0};
 
     job_world_event(world, 0, event);
     ok(world->places[1].signal == SIGUSR1 && world->places[2].signal == SIGUSR1,
        "SIGUSR1 goes to all nodes");
+    ranges_add(&ranks, 3, 3);
+    event.number = SIGUSR2;
+    event.places = &ranks;
+    job_world_event(world, 0, event);
+    ok(world->places[1].signal == SIGUSR1 && world->places[2].signal == SIGUSR2,
+       "a signal to a rank goes to its node");
+    event.places = NULL;
+    ranges_fini(&ranks);
     job_world_end(world, 130, 0, "interrupted");
     event.number = SIGUSR2;
     job_world_event(world, 0, event);

@@ -202,6 +202,56 @@ static void test_stalled(void)
     buffer_fini(&bytes);
 }
 
+static void test_control(void)
+{
+    struct job_control message = {
+        .number = 3, .kind = JOB_CONTROL_KILL, .signal = 9, .by = "rank 2 of job 3"};
+    struct job_control back = {.kind = JOB_CONTROL_COUNT};
+    struct buffer bytes = {0};
+    struct wire_reader reader;
+    int refused = 1;
+
+    ranges_add(&message.ranks, 4, 7);
+    job_control_encode(&message, &bytes);
+    for (size_t length = 0; length < bytes.length_bytes; length++) {
+        wire_reader_init(&reader, bytes.data, length);
+        refused &= job_control_decode(&back, &reader) == -EBADMSG;
+    }
+    ok(refused, "a CONTROL that is cut off is refused");
+    wire_reader_init(&reader, bytes.data, bytes.length_bytes);
+    is_int(job_control_decode(&back, &reader), 0, "CONTROL comes back");
+    ok(back.number == 3 && back.kind == JOB_CONTROL_KILL && back.signal == 9 &&
+           ranges_equal(&back.ranks, &message.ranks) && strcmp(back.by, message.by) == 0,
+       "with all that is in it");
+    ranges_fini(&back.ranks);
+    bytes.data[4] = JOB_CONTROL_COUNT;
+    wire_reader_init(&reader, bytes.data, bytes.length_bytes);
+    is_int(job_control_decode(&back, &reader), -EBADMSG, "an unknown kind is refused");
+    ranges_fini(&message.ranks);
+    buffer_fini(&bytes);
+}
+
+static void test_signal(void)
+{
+    struct ranges ranks = {0}, back;
+    struct buffer bytes = {0};
+    uint32_t number, signal;
+    struct wire_reader reader;
+
+    ranges_add(&ranks, 1, 2);
+    job_signal_encode(5, 12, &ranks, &bytes);
+    wire_reader_init(&reader, bytes.data, bytes.length_bytes);
+    is_uint(wire_get_u8(&reader), JOB_MESSAGE_SIGNAL, "SIGNAL");
+    is_int(job_signal_decode(&reader, &number, &signal, &back), 0, "comes back");
+    ok(number == 5 && signal == 12 && ranges_equal(&ranks, &back), "with all that is in it");
+    ranges_fini(&back);
+    wire_reader_init(&reader, bytes.data + 1, bytes.length_bytes - 2);
+    is_int(job_signal_decode(&reader, &number, &signal, &back), -EBADMSG, "cut off it is refused");
+    ok(ranges_is_empty(&back), "and nothing is left of it");
+    ranges_fini(&ranks);
+    buffer_fini(&bytes);
+}
+
 static void test_roll(void)
 {
     struct job_roll_request request = {.number = 1,
@@ -390,6 +440,8 @@ int main(void)
     test_end();
     test_text();
     test_stalled();
+    test_control();
+    test_signal();
     test_roll();
     test_notice();
     test_associative(JOB_MERGE_LAUNCHED, "LAUNCHED");

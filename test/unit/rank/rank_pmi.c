@@ -676,7 +676,7 @@ static void test_requests(void)
     heard("text: rank 1 on n1: request refused: spawning is not supported\n",
           "what is not served is told once");
     server.ops.request(server.ops.context,
-                       &(struct pmi_request){.id = 4, .kind = PMI_REQUEST_CONTROL, .caller = one});
+                       &(struct pmi_request){.id = 4, .kind = PMI_REQUEST_PUBLISH, .caller = one});
     heard("done 4 -95 ''\n", "nor is a request that no service serves");
     server.ops.finalized(server.ops.context, &one);
     is_int(

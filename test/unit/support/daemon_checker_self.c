@@ -240,9 +240,9 @@ static void ranks_start(void *context, uint32_t job, uint32_t first, uint32_t co
         real_ops.ranks->start(context, job, first, count - (due && fault->act == FEWER));
 }
 
-static void ranks_signal(void *context, uint32_t job, int number)
+static void ranks_signal(void *context, uint32_t job, int number, const struct ranges *ranks)
 {
-    real_ops.ranks->signal(context, is_due(RANKS, RANKS_SIGNAL) ? other(job) : job, number);
+    real_ops.ranks->signal(context, is_due(RANKS, RANKS_SIGNAL) ? other(job) : job, number, ranks);
 }
 
 static void ranks_end(void *context, uint32_t job, uint32_t grace_ms)
