@@ -21,8 +21,8 @@
 #define PMI_NODE_SERVER_NAME "banyan-pmix" /* as ps shows it */
 
 /* A server that uses more memory after its last job is not used again; after one client of a small
- * job it uses 17 MiB. */
-#define PMI_NODE_GROWN_KIB (96u * 1024)
+ * job it uses 7 to 17 MiB, and each job leaves some kB. */
+#define PMI_NODE_GROWN_KIB (32u * 1024)
 
 /* So often libpmix is asked whether it still does something while a job is open, and one that does not
  * answer is looked at.  Its longest known task, to register 100,000 local ranks, takes 15 s. */
