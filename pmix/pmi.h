@@ -6,7 +6,8 @@
  * once by `done`. The host of libpmix is a separate process, and the calls are messages there
  * (pmi_wire.h).
  *
- * A process is a job's number and a rank of that job; a namespace unknown here is PMI_JOB_NONE.
+ * A process is a job's number and a rank of that job, which may have no processes here; a namespace of no
+ * job of the instance is PMI_JOB_NONE.
  * Status values are 0 or a negative errno; each speaker translates them to the codes of its
  * standard (host_status.c).
  */

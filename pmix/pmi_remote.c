@@ -248,15 +248,33 @@ void pmi_remote_sent(struct pmi_remote *remote, size_t bytes)
 
 /* ---- From the server ---- */
 
-/* The first of the members whose job is open here counts as the caller. */
+/* The first of the members whose job has processes here counts as the caller. */
 static struct open_job *job_of_members(const struct pmi_remote *remote,
                                        const struct pmi_message *message)
 {
-    struct open_job *job = NULL;
+    for (size_t i = 0; i < message->members_count; i++) {
+        struct open_job *job = job_find(remote, message->members[i].job);
 
-    for (size_t i = 0; i < message->members_count && job == NULL; i++)
-        job = job_find(remote, message->members[i].job);
-    return job;
+        if (job != NULL && job->ops.collective != NULL)
+            return job;
+    }
+    return NULL;
+}
+
+/* A process of a job without processes here: any job that has some asks for its data. */
+static struct open_job *job_that_fetches(const struct pmi_remote *remote, struct open_job *job)
+{
+    struct list_link *node, *spare;
+
+    if (job != NULL && job->ops.fetch != NULL)
+        return job;
+    list_for_each(&remote->jobs, node, spare)
+    {
+        job = list_entry(node, struct open_job, node);
+        if (job->ops.fetch != NULL)
+            return job;
+    }
+    return NULL;
 }
 
 static void heed_collective(struct pmi_remote *remote, const struct pmi_message *message)
@@ -290,8 +308,8 @@ static void heed_request(struct pmi_remote *remote, const struct open_job *job,
                                   .data = message->data,
                                   .data_bytes = message->data_bytes};
 
-    if (job == NULL || message->status < 0)
-        remote_done(remote, message->id, job == NULL ? -ENOENT : message->status, NULL, 0);
+    if (job == NULL || job->ops.collective == NULL || message->status < 0)
+        remote_done(remote, message->id, message->status < 0 ? message->status : -ENOENT, NULL, 0);
     else if (message->kind == PMI_MESSAGE_REQUEST)
         job->ops.request(job->ops.context, &request);
     else if (message->kind == PMI_MESSAGE_FETCH)
@@ -349,8 +367,10 @@ static int heed_message(void *context, const struct pmi_message *message)
         heed_collective(remote, message);
     else if (message->kind == PMI_MESSAGE_FETCH || message->kind == PMI_MESSAGE_ABORT ||
              message->kind == PMI_MESSAGE_REQUEST)
-        heed_request(remote, job, message);
-    else if (job != NULL)
+        heed_request(remote,
+                     message->kind == PMI_MESSAGE_FETCH ? job_that_fetches(remote, job) : job,
+                     message);
+    else if (job != NULL && (job->ops.collective != NULL || message->kind == PMI_MESSAGE_OPENED))
         heed_notice(job, message);
     return 0;
 }

@@ -194,6 +194,7 @@ static void open_pmi_node(struct daemon *daemon)
     };
 
     daemon->pmi_node = pmi_node_create(&config);
+    daemon->rank_jobs = rank_jobs_create(daemon->pmi_node);
 }
 
 static int open_parts(struct daemon *daemon, struct error *error)
@@ -264,6 +265,7 @@ static void close_parts(struct daemon *daemon)
     daemon_close_core(daemon);
     if (daemon->lease_timer)
         loop_timer_destroy(daemon->lease_timer);
+    rank_jobs_destroy(daemon->rank_jobs);
     pmi_node_destroy(daemon->pmi_node);
     helper_died = helper_close(daemon->helper) < 0;
     remove_left(daemon, helper_died);

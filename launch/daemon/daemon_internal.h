@@ -23,6 +23,7 @@
 #include "launch/rank/input.h"
 #include "launch/rank/output.h"
 #include "launch/rank/pmi_node.h"
+#include "launch/rank/rank_jobs.h"
 #include "launch/rank/rank_pmi.h"
 #include "launch/exec/session.h"
 #include "launch/start/starter.h"
@@ -77,7 +78,8 @@ struct daemon {
     struct root *root;                /* the clients; NULL except at place 0 */
     struct list surveys;              /* struct daemon_survey: those under way */
     uint32_t surveys_made;
-    struct pmi_node *pmi_node;        /* the PMIx server of all jobs */
+    struct pmi_node *pmi_node; /* the PMIx server of all jobs */
+    struct rank_jobs *rank_jobs;
     struct list jobs;                 /* struct daemon_job: jobs with a part on this node */
     char jobs_name[SESSION_ID_BYTES]; /* of the jobs' namespaces; secret outside the instance */
     uint32_t helper_behind; /* checks in a row, one per second, with a request it had not read */

@@ -208,6 +208,7 @@ static void open_rank_pmi(struct daemon_job *job)
         .allocation = instance_roster(daemon_core_instance(daemon->core)),
         .session = &daemon->session,
         .pmi_node = daemon->pmi_node,
+        .jobs = daemon->rank_jobs,
         .jobs_name = daemon->jobs_name,
         .node_name = daemon->record.name,
         .net = daemon->record.instance.net,
@@ -438,13 +439,23 @@ static struct rank_pmi *rank_pmi_of(const struct daemon *daemon, uint32_t number
     return job != NULL ? job->rank_pmi : NULL;
 }
 
+/* An operation of processes of several jobs has one of them as its owner, and may be another's here. */
 static void pmi_result(void *context, const struct operation_name *key, int status,
                        struct message *message)
 {
-    struct rank_pmi *rank_pmi = rank_pmi_of(context, key->owner);
+    const struct daemon *daemon = context;
+    struct rank_pmi *owner = rank_pmi_of(daemon, key->owner);
+    struct list_link *node, *spare;
 
-    if (rank_pmi != NULL)
-        rank_pmi_result(rank_pmi, key, status, message);
+    if (owner != NULL && rank_pmi_result(owner, key, status, message))
+        return;
+    list_for_each(&daemon->jobs, node, spare)
+    {
+        struct rank_pmi *other = list_entry(node, struct daemon_job, node)->rank_pmi;
+
+        if (other != NULL && other != owner && rank_pmi_result(other, key, status, message))
+            return;
+    }
 }
 
 static int pmi_request(void *context, uint8_t kind, uint32_t number, uint32_t source, uint32_t id,

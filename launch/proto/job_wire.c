@@ -96,6 +96,18 @@ int job_ended_decode(struct job_ended *ret_message, const void *data, size_t byt
     return 0;
 }
 
+struct message *job_map_message(uint32_t number)
+{
+    struct buffer payload = {0};
+    struct message *message;
+
+    wire_put_u8(&payload, JOB_MESSAGE_MAP);
+    wire_put_u32(&payload, number);
+    message = message_from_buffer(&payload);
+    buffer_fini(&payload);
+    return message;
+}
+
 void job_spawned_encode(const struct job_spawned *message, struct buffer *out)
 {
     assert(message->failure < JOB_SPAWN_FAILURE_COUNT);

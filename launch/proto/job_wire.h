@@ -256,6 +256,7 @@ int job_ended_decode(struct job_ended *ret_message, const void *data, size_t byt
 /* With the message's kind, which has been read before the rest is decoded. */
 void job_end_message_encode(const struct job_end_message *message, struct buffer *out);
 int job_end_message_decode(struct job_end_message *ret_message, struct wire_reader *reader);
+struct message *job_map_message(uint32_t number); /* JOB_MESSAGE_MAP */
 /* The reply to JOB_MESSAGE_SPAWN, after its status. */
 void job_spawned_encode(const struct job_spawned *message, struct buffer *out);
 int job_spawned_decode(struct job_spawned *ret_message, const void *data, size_t bytes);

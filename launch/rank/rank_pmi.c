@@ -233,6 +233,11 @@ static void speakers_create(struct rank_pmi *rank_pmi)
             .rank_pmi = rank_pmi, .kind = (enum speaker_kind)kind, .events = events[kind]};
 }
 
+static const struct rank_jobs_ops jobs_ops = {
+    .open = rank_pmi_pmix_need,
+    .open_foreign = rank_pmi_foreign_open,
+};
+
 struct rank_pmi *rank_pmi_create(const struct rank_pmi_config *config, struct error *error)
 {
     struct rank_pmi *rank_pmi = memory_allocate_zeroed(sizeof *rank_pmi);
@@ -251,6 +256,7 @@ struct rank_pmi *rank_pmi_create(const struct rank_pmi_config *config, struct er
                        sizeof rank_pmi->namespace);
     clients_create(rank_pmi);
     speakers_create(rank_pmi);
+    rank_jobs_add(config->jobs, rank_pmi, &jobs_ops);
     net_open(rank_pmi);
     if (config->job->spec.mpi & JOB_MPI_PMIX)
         rc = rank_pmi_pmix_open(rank_pmi, error);
@@ -265,6 +271,7 @@ void rank_pmi_destroy(struct rank_pmi *rank_pmi)
 {
     if (!rank_pmi)
         return;
+    rank_jobs_remove(rank_pmi->config.jobs, rank_pmi);
     rank_pmi_pmix_close(rank_pmi);
     rank_pmi_fetch_close(rank_pmi);
     rank_pmi_request_close(rank_pmi);
@@ -419,9 +426,11 @@ enum job_stall_state rank_pmi_stall_state(const struct rank_pmi *rank_pmi,
     return state == CLIENT_NEVER ? JOB_ROLL_NEW : JOB_ROLL_RUNNING;
 }
 
-void rank_pmi_result(struct rank_pmi *rank_pmi, const struct operation_name *key, int status,
-                     struct message *payload)
+int rank_pmi_result(struct rank_pmi *rank_pmi, const struct operation_name *key, int status,
+                    struct message *payload)
 {
-    rank_pmi_collective_result(rank_pmi, key, status, payload);
+    int is_ours = rank_pmi_collective_result(rank_pmi, key, status, payload);
+
     rank_pmi_stand_in_result(rank_pmi, key, status);
+    return is_ours;
 }

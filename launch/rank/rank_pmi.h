@@ -17,6 +17,7 @@
 #include "launch/exec/session.h"
 #include "launch/rank/pmi_node.h"
 
+struct rank_jobs;
 struct rank_pmi;
 
 struct rank_pmi_events {
@@ -54,7 +55,8 @@ struct rank_pmi_config {
     const struct allocation *allocation;
     const struct session *session;
     struct pmi_node *pmi_node;
-    const char *jobs_name; /* of namespaces, beside the job's number */
+    struct rank_jobs *jobs; /* of this node; NULL: no others can be reached */
+    const char *jobs_name;  /* of namespaces, beside the job's number */
     const char *node_name;
     const char *net; /* of the instance; NULL: the libraries of programs choose their network */
     uint32_t place;
@@ -84,9 +86,9 @@ enum job_stall_state rank_pmi_stall_state(const struct rank_pmi *rank_pmi,
 /* No rank is left here to take part in operations of this set: from now on the services do. */
 void rank_pmi_stand_in(struct rank_pmi *rank_pmi, const struct operation_name *key,
                        const struct ranges *places);
-/* A result of the overlay. */
-void rank_pmi_result(struct rank_pmi *rank_pmi, const struct operation_name *key, int status,
-                     struct message *payload);
+/* A result of the overlay: 1 if it is of one of its operations. */
+int rank_pmi_result(struct rank_pmi *rank_pmi, const struct operation_name *key, int status,
+                    struct message *payload);
 /* An event that processes of this job may be among the targets of. */
 void rank_pmi_notice(struct rank_pmi *rank_pmi, const struct job_notice *message);
 /* Nodes are lost; in a job that goes on its processes get an event. */

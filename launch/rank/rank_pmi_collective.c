@@ -24,6 +24,7 @@ struct collective {
     struct operation_name key;
     enum pmi_kind kind;
     uint64_t members; /* its members, whatever the kind */
+    int is_mixed;     /* of several jobs */
 };
 
 struct collective_set {
@@ -57,7 +58,7 @@ static int compare_processes(const void *a, const void *b)
     return left->rank < right->rank ? -1 : left->rank > right->rank;
 }
 
-/* Places of the members; -ENOENT or -EINVAL if one is not of this job. */
+/* Places of a member; -ENOENT or -EINVAL if there is none. */
 static int add_places(const struct rank_pmi *rank_pmi, const struct pmi_process *member,
                       struct ranges *ret_places)
 {
@@ -65,6 +66,8 @@ static int add_places(const struct rank_pmi *rank_pmi, const struct pmi_process 
     uint32_t node, local_index;
 
     if (member->job != job->number)
+        job = rank_jobs_map(rank_pmi->config.jobs, member->job);
+    if (job == NULL)
         return -ENOENT;
     if (member->rank == PMI_RANK_ALL) {
         ranges_add_all(ret_places, &job->places);
@@ -189,10 +192,21 @@ static void set_limit(struct collective *collective, uint32_t timeout_ms)
 
 static int is_lazy(const struct rank_pmi *rank_pmi, const struct collective *collective)
 {
-    return collective->kind == PMI_FENCE && rank_pmi_is_lazy(rank_pmi);
+    return collective->kind == PMI_FENCE && !collective->is_mixed && rank_pmi_is_lazy(rank_pmi);
 }
 
-void rank_pmi_collective(struct speaker *speaker, const struct pmi_collective *wanted)
+/* The lowest number of the members' jobs: the operation ends at the latest with that job. */
+static uint32_t lowest_job(const struct pmi_collective *wanted)
+{
+    uint32_t lowest = wanted->members[0].job;
+
+    for (size_t i = 1; i < wanted->members_count; i++)
+        lowest = wanted->members[i].job < lowest ? wanted->members[i].job : lowest;
+    return lowest;
+}
+
+static void begin_collective(struct speaker *speaker, const struct pmi_collective *wanted,
+                             int is_mixed)
 {
     struct rank_pmi *rank_pmi = speaker->rank_pmi;
     struct ranges places = {0};
@@ -202,6 +216,8 @@ void rank_pmi_collective(struct speaker *speaker, const struct pmi_collective *w
     int rc = members_set(rank_pmi, wanted->members, wanted->members_count, &members, &places);
     struct operation_name key = make_key(rank_pmi, wanted->kind, members);
 
+    if (is_mixed)
+        key.owner = lowest_job(wanted);
     if (rc == 0 && rank_pmi_stands_in(rank_pmi, key.set_id))
         rc = -ESRCH; /* ranks have ended meanwhile */
     if (rc == 0 && wanted->kind == PMI_DISCONNECT &&
@@ -219,16 +235,119 @@ void rank_pmi_collective(struct speaker *speaker, const struct pmi_collective *w
     collective->kind = wanted->kind;
     collective->members = members;
     collective->speaker = speaker;
+    collective->is_mixed = is_mixed;
     set_limit(collective, wanted->timeout_ms);
     collective->key.generation = generation_next(rank_pmi, &key, &places);
     list_append(&rank_pmi->collectives, &collective->node);
-    if (is_lazy(rank_pmi, collective))
+    if (is_mixed)
+        payload = message_create(NULL, 0);
+    else if (is_lazy(rank_pmi, collective))
         payload = rank_pmi_lazy_keep(rank_pmi, key.set_id, wanted->data, wanted->data_bytes);
     else
         payload = message_create(wanted->data, wanted->data_bytes);
     rank_pmi->events.contribute(rank_pmi->events.context, &collective->key, &places, payload);
     ranges_fini(&places);
 }
+
+/* ---- Members of several jobs ---- */
+
+/* Waits until this node knows where they all are, and libpmix can take the result.
+ *
+ * Such a fence carries no data, and a get is a direct modex: libpmix (4.2.2) numbers the processes of a
+ * fence through the namespaces that have processes on its node, so the data of others would replace
+ * that of the wrong ranks. */
+struct mixed {
+    struct speaker *speaker;
+    struct pmi_collective wanted; /* owns members */
+    struct ranges known;          /* numbers of jobs */
+};
+
+/* Of the jobs here one counts the operations of the set, the same each time. */
+static struct speaker *speaker_of_mixed(struct speaker *speaker,
+                                        const struct pmi_collective *wanted)
+{
+    struct rank_pmi *first = speaker->rank_pmi;
+
+    for (size_t i = 0; i < wanted->members_count; i++) {
+        struct rank_pmi *here =
+            rank_jobs_find(speaker->rank_pmi->config.jobs, wanted->members[i].job);
+
+        if (here != NULL && here->config.job->number < first->config.job->number)
+            first = here;
+    }
+    return &first->speakers[speaker->kind];
+}
+
+static void mixed_free(struct mixed *mixed)
+{
+    ranges_fini(&mixed->known);
+    free((void *)(uintptr_t)mixed->wanted.members);
+    free(mixed);
+}
+
+static void mixed_known(struct rank_pmi *rank_pmi, void *context, int status);
+
+static void mixed_go_on(struct mixed *mixed)
+{
+    const struct pmi_collective *wanted = &mixed->wanted;
+
+    for (size_t i = 0; i < wanted->members_count; i++) {
+        uint32_t job = wanted->members[i].job;
+
+        if (ranges_contains(&mixed->known, job))
+            continue;
+        ranges_add(&mixed->known, job, job);
+        rank_jobs_need(mixed->speaker->rank_pmi, job, 1, mixed_known, mixed);
+        return;
+    }
+    begin_collective(speaker_of_mixed(mixed->speaker, wanted), wanted, 1);
+    mixed_free(mixed);
+}
+
+static void mixed_known(struct rank_pmi *rank_pmi, void *context, int status)
+{
+    struct mixed *mixed = context;
+
+    assert(mixed->speaker->rank_pmi == rank_pmi);
+    if (status == 0) {
+        mixed_go_on(mixed);
+        return;
+    }
+    if (status != -ECANCELED)
+        rank_pmi_answer(mixed->speaker, mixed->wanted.id, status, NULL, 0);
+    mixed_free(mixed);
+}
+
+static int is_of(const struct pmi_collective *wanted, uint32_t job)
+{
+    for (size_t i = 0; i < wanted->members_count; i++) {
+        if (wanted->members[i].job != job)
+            return 0;
+    }
+    return 1;
+}
+
+void rank_pmi_collective(struct speaker *speaker, const struct pmi_collective *wanted)
+{
+    uint32_t own = speaker->rank_pmi->config.job->number;
+    struct mixed *mixed;
+
+    if (is_of(wanted, own) || speaker->rank_pmi->config.jobs == NULL) {
+        begin_collective(speaker, wanted, 0);
+        return;
+    }
+    mixed = memory_allocate_zeroed(sizeof(*mixed));
+    mixed->speaker = speaker;
+    mixed->wanted = *wanted;
+    mixed->wanted.members =
+        memory_copy(wanted->members, wanted->members_count * sizeof(*wanted->members));
+    mixed->wanted.data = NULL;
+    mixed->wanted.data_bytes = 0;
+    ranges_add(&mixed->known, own, own);
+    mixed_go_on(mixed);
+}
+
+/* ---- Results ---- */
 
 /* Every node with a member has the same result, so all agree. */
 static void connection_change(struct rank_pmi *rank_pmi, const struct collective *collective)
@@ -241,8 +360,8 @@ static void connection_change(struct rank_pmi *rank_pmi, const struct collective
         (void)hash_map_remove_u64(rank_pmi->pmix.connected, collective->members);
 }
 
-void rank_pmi_collective_result(struct rank_pmi *rank_pmi, const struct operation_name *key,
-                                int status, struct message *payload)
+int rank_pmi_collective_result(struct rank_pmi *rank_pmi, const struct operation_name *key,
+                               int status, struct message *payload)
 {
     struct list_link *node, *spare;
 
@@ -261,12 +380,13 @@ void rank_pmi_collective_result(struct rank_pmi *rank_pmi, const struct operatio
         collective_free(collective); /* the answer may trigger the next operation at once */
         if (lazy) {
             rank_pmi_lazy_result(rank_pmi, speaker, id, key->set_id, payload);
-            return;
+            return 1;
         }
         rank_pmi_answer(speaker, id, status, payload ? payload->data : NULL,
                         payload ? payload->length_bytes : 0);
-        return;
+        return 1;
     }
+    return 0;
 }
 
 void rank_pmi_collective_open(struct rank_pmi *rank_pmi)

@@ -20,6 +20,9 @@ struct job_facts {
     struct buffer names; /* "n1,n2" */
     struct buffer ranks; /* "0,1;2,3" */
     struct buffer map_by;
+    char namespace[PMI_NAMESPACE_BYTES];
+    char parent[PMI_NAMESPACE_BYTES];
+    char number[16];
     uint32_t *nodes; /* by rank; NULL: the job is too large for that */
     uint16_t *local_numbers;
     struct pmi_app *apps;
@@ -60,10 +63,9 @@ static void add_node(struct job_facts *facts, const struct placement_map *map, u
     }
 }
 
-static void make_maps(const struct rank_pmi *rank_pmi, struct job_facts *facts,
-                      uint32_t *ret_own_index)
+static void make_maps(const struct rank_pmi *rank_pmi, const struct job_local *job,
+                      struct job_facts *facts, uint32_t *ret_own_index)
 {
-    const struct job_local *job = rank_pmi->config.job;
     char name[HOST_NAME_BYTES_MAX + 1];
     uint32_t place = 0, index = 0;
 
@@ -143,51 +145,75 @@ static void make_bindings(const struct rank_pmi *rank_pmi, struct job_facts *fac
     }
 }
 
+/* What is known of the job everywhere; fills in job and facts, to which it refers. */
+static void make_job(const struct rank_pmi *rank_pmi, const struct job_local *local,
+                     struct job_facts *facts, struct pmi_job *job)
+{
+    const struct placement_rule *rule = local->map.apps[0].rule;
+    enum topology_level bind = placement_rule_bind_level(rule, local->map.in_threads);
+    uint64_t slots = allocation_slots(rank_pmi->config.allocation);
+
+    job->number = local->number;
+    job->size = local->map.processes;
+    job->universe_size = job->slots = (uint32_t)slots;
+    job->apps_count = local->spec.apps_count;
+    job->directory = rank_pmi->config.session->directory;
+    job->uid = getuid();
+    job->gid = getgid();
+    job->node_index = UINT32_MAX;
+    job->rank_by = placement_rank_by_name(placement_rule_rank_by(rule));
+    job->bind_to = bind == TOPOLOGY_NODE ? "none" : topology_level_name(bind);
+    job_spec_namespace(rank_pmi->config.jobs_name, local->number, facts->namespace,
+                       sizeof(facts->namespace));
+    snprintf(facts->number, sizeof(facts->number), "%u", local->number);
+    job->namespace = facts->namespace;
+    job->job_id = facts->number;
+    if (local->spec.parent > 0) {
+        job_spec_namespace(rank_pmi->config.jobs_name, local->spec.parent, facts->parent,
+                           sizeof(facts->parent));
+        job->parent = facts->parent;
+        job->parent_rank = local->spec.parent_rank;
+    }
+    make_maps(rank_pmi, local, facts, &job->node_index);
+    make_apps(local, facts);
+    placement_rule_print(rule, &facts->map_by);
+    job->node_names = buffer_string(&facts->names);
+    job->ranks_by_node = buffer_string(&facts->ranks);
+    job->map_by = buffer_string(&facts->map_by);
+    job->nodes = facts->nodes;
+    job->local_numbers = facts->local_numbers;
+    job->apps = facts->apps;
+}
+
 int rank_pmi_job_open(struct rank_pmi *rank_pmi, struct error *error)
 {
     const struct job_local *local = rank_pmi->config.job;
-    const struct placement_rule *rule = local->map.apps[0].rule;
-    enum topology_level bind = placement_rule_bind_level(rule, local->map.in_threads);
     struct job_facts facts = {.nodes = NULL};
-    char number[16], parent[PMI_NAMESPACE_BYTES];
     struct pmi_ops ops = rank_pmi_ops(&rank_pmi->speakers[SPEAKER_PMIX]);
     struct pmi_job job = {
-        .number = local->number,
-        .namespace = rank_pmi->namespace,
-        .size = local->map.processes,
-        .universe_size = (uint32_t)allocation_slots(rank_pmi->config.allocation),
-        .slots = (uint32_t)allocation_slots(rank_pmi->config.allocation),
-        .apps_count = local->spec.apps_count,
-        .job_id = number,
-        .directory = rank_pmi->config.session->directory,
-        .uid = getuid(),
-        .gid = getgid(),
         .local_ranks = rank_pmi->ranks,
         .local_apps = rank_pmi->apps,
         .local_count = local->count,
-        .rank_by = placement_rank_by_name(placement_rule_rank_by(rule)),
-        .bind_to = bind == TOPOLOGY_NODE ? "none" : topology_level_name(bind),
     };
     int rc;
 
-    snprintf(number, sizeof(number), "%u", local->number);
-    if (local->spec.parent > 0) {
-        job_spec_namespace(rank_pmi->config.jobs_name, local->spec.parent, parent, sizeof(parent));
-        job.parent = parent;
-        job.parent_rank = local->spec.parent_rank;
-    }
-    make_maps(rank_pmi, &facts, &job.node_index);
-    make_apps(local, &facts);
+    make_job(rank_pmi, local, &facts, &job);
     make_bindings(rank_pmi, &facts);
-    placement_rule_print(rule, &facts.map_by);
-    job.node_names = buffer_string(&facts.names);
-    job.ranks_by_node = buffer_string(&facts.ranks);
-    job.map_by = buffer_string(&facts.map_by);
-    job.nodes = facts.nodes;
-    job.local_numbers = facts.local_numbers;
-    job.apps = facts.apps;
     job.bindings = facts.bindings;
     rc = pmi_node_open(rank_pmi->config.pmi_node, &job, &ops, error);
+    facts_fini(&facts, &job);
+    return rc;
+}
+
+int rank_pmi_foreign_open(struct rank_pmi *rank_pmi, const struct job_local *foreign,
+                          const struct pmi_ops *ops, struct error *error)
+{
+    struct job_facts facts = {.nodes = NULL};
+    struct pmi_job job = {.local_count = 0};
+    int rc;
+
+    make_job(rank_pmi, foreign, &facts, &job);
+    rc = pmi_node_open(rank_pmi->config.pmi_node, &job, ops, error);
     facts_fini(&facts, &job);
     return rc;
 }

@@ -66,24 +66,20 @@ static void modex_timed_out(void *context)
     rank_pmi_answer(speaker, id, -ETIMEDOUT, NULL, 0);
 }
 
-void rank_pmi_fetch(struct speaker *speaker, uint64_t id, const struct pmi_process *process,
-                    const char *key, uint32_t timeout_ms)
+static void fetch_from(struct speaker *speaker, uint64_t id, const struct job_local *job,
+                       uint32_t rank, const char *key, uint32_t timeout_ms)
 {
     struct rank_pmi *rank_pmi = speaker->rank_pmi;
-    const struct job_local *job = rank_pmi->config.job;
     struct buffer payload = {0};
     uint32_t node, local_index;
     struct modex_wait *modex;
 
-    if (process->job != job->number || process->rank >= job->map.processes) {
-        rank_pmi_answer(speaker, id, -ENOENT, NULL, 0);
-        return;
-    }
-    placement_map_find(&job->map, process->rank, &node, &local_index);
-    rank_pmi_lazy_fetched(rank_pmi, node + 1);
+    placement_map_find(&job->map, rank, &node, &local_index);
+    if (job == rank_pmi->config.job)
+        rank_pmi_lazy_fetched(rank_pmi, node + 1);
     wire_put_u8(&payload, JOB_MESSAGE_MODEX);
     wire_put_u32(&payload, job->number);
-    wire_put_u32(&payload, process->rank);
+    wire_put_u32(&payload, rank);
     wire_put_u32(&payload, timeout_ms);
     wire_put_string(&payload, key);
     modex = memory_allocate_zeroed(sizeof *modex);
@@ -97,6 +93,60 @@ void rank_pmi_fetch(struct speaker *speaker, uint64_t id, const struct pmi_proce
         loop_timer_set(modex->timer, loop_now_ns() + timeout_ms * NS_PER_MS);
     }
     (void)hash_map_put_u64(rank_pmi->pmix.requests, modex->request, modex);
+}
+
+/* A blob of a process of a job of which this node knows nothing yet. */
+struct foreign_fetch {
+    struct speaker *speaker;
+    uint64_t id;
+    struct pmi_process process;
+    char *key;
+    uint32_t timeout_ms;
+};
+
+static void foreign_is_known(struct rank_pmi *rank_pmi, void *context, int status)
+{
+    struct foreign_fetch *fetch = context;
+    const struct job_local *job = rank_jobs_map(rank_pmi->config.jobs, fetch->process.job);
+
+    if (status == 0 && fetch->process.rank >= job->map.processes)
+        status = -ENOENT;
+    if (status == 0)
+        fetch_from(fetch->speaker, fetch->id, job, fetch->process.rank, fetch->key,
+                   fetch->timeout_ms);
+    else if (status != -ECANCELED)
+        rank_pmi_answer(fetch->speaker, fetch->id, status, NULL, 0);
+    free(fetch->key);
+    free(fetch);
+}
+
+/* libpmix is not sent the map meanwhile: it would ask once more for what it waits for. */
+static void fetch_foreign(struct speaker *speaker, uint64_t id, const struct pmi_process *process,
+                          const char *key, uint32_t timeout_ms)
+{
+    struct foreign_fetch *fetch = memory_allocate(sizeof(*fetch));
+
+    *fetch = (struct foreign_fetch){.speaker = speaker,
+                                    .id = id,
+                                    .process = *process,
+                                    .key = memory_copy_string(key),
+                                    .timeout_ms = timeout_ms};
+    rank_jobs_need(speaker->rank_pmi, process->job, 0, foreign_is_known, fetch);
+}
+
+void rank_pmi_fetch(struct speaker *speaker, uint64_t id, const struct pmi_process *process,
+                    const char *key, uint32_t timeout_ms)
+{
+    const struct job_local *job = speaker->rank_pmi->config.job;
+
+    if (process->rank == PMI_RANK_ALL)
+        rank_pmi_answer(speaker, id, -ENOENT, NULL, 0);
+    else if (process->job != job->number)
+        fetch_foreign(speaker, id, process, key, timeout_ms);
+    else if (process->rank >= job->map.processes)
+        rank_pmi_answer(speaker, id, -ENOENT, NULL, 0);
+    else
+        fetch_from(speaker, id, job, process->rank, key, timeout_ms);
 }
 
 void rank_pmi_reply(struct rank_pmi *rank_pmi, uint32_t id, int status, struct message *payload)

@@ -7,6 +7,7 @@
 
 #include "base/list.h"
 #include "base/hash_map.h"
+#include "launch/rank/rank_jobs.h"
 #include "launch/rank/rank_pmi.h"
 #include "launch/rank/pmi_door.h"
 #include "pmix/pmi.h"
@@ -117,8 +118,8 @@ struct pmi_ops rank_pmi_ops(struct speaker *speaker);
 void rank_pmi_collective_open(struct rank_pmi *rank_pmi);
 void rank_pmi_collective_close(struct rank_pmi *rank_pmi);
 void rank_pmi_collective(struct speaker *speaker, const struct pmi_collective *collective);
-void rank_pmi_collective_result(struct rank_pmi *rank_pmi, const struct operation_name *key,
-                                int status, struct message *payload);
+int rank_pmi_collective_result(struct rank_pmi *rank_pmi, const struct operation_name *key,
+                               int status, struct message *payload);
 /* No rank is left: stands in for them in all operations of others. */
 void rank_pmi_collective_stand_in(struct rank_pmi *rank_pmi);
 /* The last operation of this set that was contributed to, 0: none. */
@@ -167,6 +168,7 @@ rank_pmi_service rank_pmi_control; /* rank_pmi_control.c */
 typedef void rank_pmi_answered(struct rank_pmi *rank_pmi, void *context, int status,
                                const void *data, size_t data_bytes);
 
+/* rank_pmi_serve.c */
 void rank_pmi_serve(struct speaker *speaker, const struct pmi_request *request);
 /* Sends a request (enum job_message) to a daemon, whose reply is an i32 status and data.  Takes the message;
  * answered is called once, later. */
@@ -207,6 +209,9 @@ void rank_pmi_pmix_lost(struct rank_pmi *rank_pmi, const char *why);
 
 /* rank_pmi_facts.c: registers the job with the PMIx server. */
 int rank_pmi_job_open(struct rank_pmi *rank_pmi, struct error *error);
+/* The same for a job without ranks here; the node's server calls the ops. */
+int rank_pmi_foreign_open(struct rank_pmi *rank_pmi, const struct job_local *job,
+                          const struct pmi_ops *ops, struct error *error);
 
 /* rank_pmi_stand_in.c */
 /* An operation has ended, possibly one in which we stand in for ranks. */

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "launch/rank/rank_pmi_internal.h"
 #include "pmix/host_environment.h"
 
@@ -34,6 +35,23 @@ static void report_failure(struct rank_pmi *rank_pmi, const struct error *why)
     rank_pmi->events.failed(rank_pmi->events.context, why); /* which ends the job, and perhaps us */
 }
 
+static void parent_is_known(struct rank_pmi *rank_pmi, void *context, int status)
+{
+    (void)context;
+    if (status < 0 && status != -ECANCELED)
+        log_debug("job %u: its parent's map cannot be had: %s", rank_pmi->config.job->number,
+                  strerror(-status));
+}
+
+/* Clients of a spawned job ask for what concerns its parent, also without connecting to it. */
+static void need_parent(struct rank_pmi *rank_pmi)
+{
+    uint32_t parent = rank_pmi->config.job->spec.parent;
+
+    if (parent > 0)
+        rank_jobs_need(rank_pmi, parent, 1, parent_is_known, NULL);
+}
+
 /* A small job that never calls libpmix does not pay for it. */
 int rank_pmi_pmix_need(struct rank_pmi *rank_pmi)
 {
@@ -45,6 +63,8 @@ int rank_pmi_pmix_need(struct rank_pmi *rank_pmi)
         rank_pmi->speakers[SPEAKER_PMIX].handle = rank_pmi->config.pmi_node;
         if (rank_pmi_job_open(rank_pmi, &error) < 0)
             report_failure(rank_pmi, &error);
+        else
+            need_parent(rank_pmi);
     }
     return pmix->state == SERVER_OPENING || pmix->state == SERVER_OPEN ? 0 : -ENOTCONN;
 }

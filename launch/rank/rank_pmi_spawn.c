@@ -189,6 +189,7 @@ static int make_spec(const struct rank_pmi *rank_pmi, uint32_t caller, struct pm
 struct spawn_wait {
     const struct speaker *speaker;
     uint64_t id;
+    struct job_spawned spawned; /* the root's answer */
 };
 
 static void answer_spawn(const struct speaker *speaker, uint64_t id,
@@ -236,22 +237,37 @@ static void make_answer(const struct rank_pmi *rank_pmi, const struct job_spawne
                        sizeof(ret_answer->namespace));
 }
 
+/* libpmix has the new job before its clients learn of it, or the root has no map: it has ended. */
+static void child_is_known(struct rank_pmi *rank_pmi, void *context, int status)
+{
+    struct spawn_wait *wait = context;
+    struct pmi_spawn_answer answer;
+
+    if (status != -ECANCELED) {
+        make_answer(rank_pmi, &wait->spawned, &answer);
+        answer_spawn(wait->speaker, wait->id, &answer);
+    }
+    free(wait);
+}
+
 static void spawn_answered(struct rank_pmi *rank_pmi, void *context, int status, const void *data,
                            size_t data_bytes)
 {
     struct spawn_wait *wait = context;
-    struct pmi_spawn_answer answer;
-    struct job_spawned spawned;
 
     if (status == 0)
-        status = job_spawned_decode(&spawned, data, data_bytes);
-    if (status == 0) {
-        make_answer(rank_pmi, &spawned, &answer);
-        answer_spawn(wait->speaker, wait->id, &answer);
-    } else if (status != -ECANCELED) {
-        rank_pmi_answer(wait->speaker, wait->id, status, NULL, 0);
+        status = job_spawned_decode(&wait->spawned, data, data_bytes);
+    if (status == 0 && wait->speaker->kind == SPEAKER_PMIX &&
+        wait->spawned.failure == JOB_SPAWN_OK) {
+        rank_jobs_need(rank_pmi, wait->spawned.number, 1, child_is_known, wait);
+        return;
     }
-    free(wait);
+    if (status == 0)
+        child_is_known(rank_pmi, wait, 0);
+    else if (status != -ECANCELED)
+        rank_pmi_answer(wait->speaker, wait->id, status, NULL, 0);
+    if (status < 0)
+        free(wait);
 }
 
 static void send_spawn(const struct speaker *speaker, uint64_t id, const struct job_spec *spec)

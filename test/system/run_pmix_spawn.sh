@@ -51,6 +51,34 @@ is "$status" 0 "a program that knows nothing of PMIx"
 is "$(grep -c '^\[2\.0\] read 1' <<<"$out"):$(grep -c '^\[0\] spawn=SUCCESS' <<<"$out")" "1:1" \
     "its output comes with the number of its job, and it has no input"
 
+# ---- Both together ----
+
+# together NAME WORDS OPTION...: the parent's processes spawn as many, and all make these calls.
+together() {
+    local name=$1 words=$2 processes=$3
+    shift 3
+    run "$banyan" run --timeout 60 --mpi pmix "$@" -n "$processes" "$program" \
+        spawn "$processes" "${child[@]}" $words end $words </dev/null
+    is "$status:$(grep -c '=SUCCESS' <<<"$out"):$(grep -vc '=SUCCESS' <<<"$out")" \
+        "0:$((processes * (2 * $(wc -w <<<"$words") + 1))):0" "$name"
+    [ -z "$err" ] || diag "$err"
+}
+
+for nodes in 1 4; do
+    here=(--virtual-nodes $nodes --per-node $((12 / nodes)))
+    together "$nodes nodes: connected, both get what the other has put" "put connect get disconnect" \
+        6 "${here[@]}"
+    together "$nodes nodes: fences of both" "put connect both get both both disconnect" 6 "${here[@]}"
+    together "$nodes nodes: a set is connected again and again" \
+        "connect disconnect connect both disconnect put connect get disconnect" 6 "${here[@]}"
+done
+together "two nodes, of which each has one of them" "put connect both get disconnect" 1 \
+    --virtual-nodes 2 --per-node 1
+spawns 0 "$(for i in 1 2 3 4 5; do echo connect=SUCCESS; echo connect=SUCCESS; echo disconnect=SUCCESS; \
+    echo disconnect=SUCCESS; echo spawn=SUCCESS; done | sort | paste -sd ';')" \
+    "several jobs are spawned, one after the other" "${four[@]}" -- \
+    $(for i in 1 2 3 4 5; do echo spawn 1 "${child[@]}" connect disconnect end connect disconnect; done)
+
 # ---- What cannot be ----
 
 spawns 0 "spawn=EXECUTABLE NOT FOUND" "a program that is not there" "${four[@]}" -- \

@@ -220,8 +220,10 @@ static pmix_status_t get_values(void)
         PMIX_LOAD_PROCID(&proc, other.nspace, rank);
         status = PMIx_Get(&proc, "value", NULL, 0, &value);
         snprintf(expected, sizeof(expected), "%s.%u", other.nspace, rank);
-        if (status == PMIX_SUCCESS && strcmp(value->data.string, expected) != 0)
+        if (status == PMIX_SUCCESS && strcmp(value->data.string, expected) != 0) {
+            printf("rank %u of %s has %s\n", rank, other.nspace, value->data.string);
             status = PMIX_ERR_BAD_PARAM;
+        }
         if (value != NULL)
             PMIX_VALUE_RELEASE(value);
     }
