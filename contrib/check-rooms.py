@@ -19,7 +19,7 @@ BELOW_CLI = FLOORS + ["launch/" + room for room in
 # What a room may include beside base and itself: folders, or single headers. A room stands below
 # those that it names.
 MAY_INCLUDE = {
-    "launch/proto": ["alloc"] + TREE,
+    "launch/proto": ["alloc", "pmix/pmi.h", "pmix/pmi_names.h"] + TREE,
     "launch/job": ["alloc", "launch/proto"] + TREE,
     "launch/core": ["alloc", "launch/proto", "launch/job", "overlay/endpoint.h"] + TREE,
     "launch/exec": ["alloc", "fabric", "launch/proto", "pmix/host.h"],
@@ -49,7 +49,8 @@ PURE = set("assert.h ctype.h endian.h errno.h inttypes.h limits.h stdalign.h std
 # The ways into a folder for who stands above it.
 DOORS = {
     "overlay": ["overlay/endpoint.h"] + TREE,
-    "pmix": ["pmix/pmi.h", "pmix/host.h", "pmix/pmi_control.h", "pmix/pmi_notice.h", "pmix/pmi_query.h", "pmix/pmi_spawn.h"],
+    "pmix": ["pmix/pmi.h", "pmix/host.h", "pmix/pmi_control.h", "pmix/pmi_names.h", "pmix/pmi_notice.h",
+             "pmix/pmi_query.h", "pmix/pmi_spawn.h"],
 }
 # Names that stay in one room.
 HOME_OF = {"struct daemon": "launch/daemon"}

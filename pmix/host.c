@@ -24,6 +24,7 @@
 #include "pmix/host_loop.h"
 #include "pmix/host_modex.h"
 #include "pmix/host_query.h"
+#include "pmix/host_names.h"
 #include "pmix/host_request.h"
 #include "pmix/host_spawn.h"
 #include "pmix/host_status.h"
@@ -64,6 +65,9 @@ static pmix_server_module_t module = {
     .direct_modex = host_modex_upcall,
     .connect = host_connect_upcall,
     .disconnect = host_disconnect_upcall,
+    .publish = host_names_publish,
+    .lookup = host_names_lookup,
+    .unpublish = host_names_unpublish,
     .log = host_client_log,
     .query = host_query,
     .spawn = host_spawn_upcall,

@@ -69,7 +69,7 @@ struct pmi_request {
 enum pmi_notice_kind { PMI_NOTICE_EVENT, PMI_NOTICE_KIND_COUNT };
 
 /* Services that clients request and are refused; the speaker has answered the client. */
-enum pmi_service { PMI_SERVICE_NAMES, PMI_SERVICE_SPAWN, PMI_SERVICE_COUNT };
+enum pmi_service { PMI_SERVICE_SPAWN, PMI_SERVICE_COUNT };
 
 /* Requests of a speaker.  Everything pointed to is valid during the call only. */
 struct pmi_ops {

@@ -166,38 +166,80 @@ static int on_abort(struct pmi_socket *socket, uint32_t index, const char *line,
     return 0;
 }
 
-/* ---- what is not served yet ---- */
+/* ---- names ---- */
 
-static void refuse_service(struct pmi_socket *socket, uint32_t index, enum pmi_service service,
-                           const char *result)
+static const char *const name_results[] = {
+    [PMI_REQUEST_PUBLISH] = "publish",
+    [PMI_REQUEST_LOOKUP] = "lookup",
+    [PMI_REQUEST_UNPUBLISH] = "unpublish",
+};
+
+static const char *name_error(enum pmi_request_kind kind, int status)
 {
-    struct pmi_process process = pmi_socket_process(socket, index);
+    if (status == -EEXIST)
+        return "service_is_already_published";
+    if (status == -EINVAL)
+        return "service_or_port_missing_or_too_long";
+    return status == -ENOENT ? "service_not_found" : "name_service_failed";
+}
 
-    socket->ops.unserved(socket->ops.context, &process, service);
-    answer_client(socket, index, "cmd=%s_result%s rc=-1 msg=%s_is_not_supported", result,
-                  service == PMI_SERVICE_NAMES ? " info=no" : "",
-                  service == PMI_SERVICE_NAMES ? "publishing" : "spawning");
+/* Clients look at info and rc, and read a port to the end of the line. */
+static void named(struct pmi_socket *socket, uint32_t index, enum pmi_request_kind kind, int status,
+                  const char *port, const char *thread)
+{
+    if (status < 0)
+        answer_client(socket, index, "cmd=%s_result info=fail rc=-1 msg=%s", name_results[kind],
+                      name_error(kind, status));
+    else if (port != NULL)
+        answer_client(socket, index, "cmd=%s_result info=ok rc=0 port=%s", name_results[kind],
+                      port);
+    else
+        answer_client(socket, index, "cmd=%s_result info=ok rc=0 msg=success", name_results[kind]);
+}
+
+static void request_name(struct pmi_socket *socket, uint32_t index, enum pmi_request_kind kind,
+                         const char *line)
+{
+    char service[PMI_KVS_NAME_BYTES], port[PMI_KVS_VALUE_BYTES];
+    int is_publish = kind == PMI_REQUEST_PUBLISH;
+
+    assert(kind <= PMI_REQUEST_UNPUBLISH);
+    if (!pmi1_wire_text(line, "service", service, sizeof(service)) || service[0] == '\0' ||
+        (is_publish && !pmi1_wire_text(line, "port", port, sizeof(port))))
+        named(socket, index, kind, -EINVAL, NULL, NULL);
+    else
+        pmi_socket_name(socket, index, kind, service, is_publish ? port : NULL, NULL);
 }
 
 static int on_publish_name(struct pmi_socket *socket, uint32_t index, const char *line,
                            struct error *error)
 {
-    refuse_service(socket, index, PMI_SERVICE_NAMES, "publish");
+    request_name(socket, index, PMI_REQUEST_PUBLISH, line);
     return 0;
 }
 
 static int on_unpublish_name(struct pmi_socket *socket, uint32_t index, const char *line,
                              struct error *error)
 {
-    refuse_service(socket, index, PMI_SERVICE_NAMES, "unpublish");
+    request_name(socket, index, PMI_REQUEST_UNPUBLISH, line);
     return 0;
 }
 
 static int on_lookup_name(struct pmi_socket *socket, uint32_t index, const char *line,
                           struct error *error)
 {
-    refuse_service(socket, index, PMI_SERVICE_NAMES, "lookup");
+    request_name(socket, index, PMI_REQUEST_LOOKUP, line);
     return 0;
+}
+
+/* ---- what is not served yet ---- */
+
+static void refuse_spawn(struct pmi_socket *socket, uint32_t index)
+{
+    struct pmi_process process = pmi_socket_process(socket, index);
+
+    socket->ops.unserved(socket->ops.context, &process, PMI_SERVICE_SPAWN);
+    answer_client(socket, index, "cmd=spawn_result rc=-1 msg=spawning_is_not_supported");
 }
 
 /* mcmd=spawn opens a block of lines, one pair each, up to endcmd; several blocks may be one spawn. */
@@ -223,7 +265,7 @@ static void spawn_line(struct pmi_socket *socket, uint32_t index, const char *li
     }
     client->state = PMI_CLIENT_READY;
     if (client->spawns_so_far >= client->spawns_total)
-        refuse_service(socket, index, PMI_SERVICE_SPAWN, "spawn");
+        refuse_spawn(socket, index);
 }
 
 /* ---- lines ---- */
@@ -290,4 +332,7 @@ static ssize_t cut(const struct buffer *input, struct error *error)
     return newline == NULL ? 0 : (ssize_t)bytes + 1;
 }
 
-const struct pmi_protocol pmi1_protocol = {.cut = cut, .run = run_line, .released = released};
+const struct pmi_protocol pmi1_protocol = {.cut = cut,
+                                           .run = run_line,
+                                           .released = released,
+                                           .named = named};

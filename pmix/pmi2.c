@@ -373,6 +373,68 @@ static void released(struct pmi_socket *socket, uint32_t index, int status)
     free(thread);
 }
 
+/* ---- names ---- */
+
+static const char *const name_commands[] = {
+    [PMI_REQUEST_PUBLISH] = "name-publish",
+    [PMI_REQUEST_LOOKUP] = "name-lookup",
+    [PMI_REQUEST_UNPUBLISH] = "name-unpublish",
+};
+
+static void named(struct pmi_socket *socket, uint32_t index, enum pmi_request_kind kind, int status,
+                  const char *port, const char *thread)
+{
+    struct buffer out = {0};
+
+    if (status < 0) {
+        answer(socket, index, name_commands[kind], thread, PMI2_ERR_OTHER,
+               status == -EEXIST   ? "the name is already published"
+               : status == -ENOENT ? "there is no such name"
+                                   : "the name service has failed");
+        return;
+    }
+    answer_begin(&out, name_commands[kind], thread, 0);
+    if (port != NULL)
+        pmi2_wire_add(&out, "value", port);
+    answer_send(socket, index, &out);
+}
+
+static void request_name(struct pmi_socket *socket, uint32_t index, enum pmi_request_kind kind,
+                         const struct pmi2_pairs *pairs)
+{
+    const char *name = pmi2_wire_get(pairs, "name"), *port = pmi2_wire_get(pairs, "port");
+
+    if (name == NULL || name[0] == '\0' || strlen(name) >= PMI_KVS_NAME_BYTES)
+        answer(socket, index, name_commands[kind], thread_of(pairs), PMI2_ERR_INVALID_ARG,
+               "the name is missing or too long");
+    else if (kind == PMI_REQUEST_PUBLISH && (port == NULL || strlen(port) >= PMI_KVS_VALUE_BYTES))
+        answer(socket, index, name_commands[kind], thread_of(pairs), PMI2_ERR_INVALID_ARG,
+               "the port is missing or too long");
+    else
+        pmi_socket_name(socket, index, kind, name, port, thread_of(pairs));
+}
+
+static int on_publish(struct pmi_socket *socket, uint32_t index, const struct pmi2_pairs *pairs,
+                      struct error *error)
+{
+    request_name(socket, index, PMI_REQUEST_PUBLISH, pairs);
+    return 0;
+}
+
+static int on_lookup(struct pmi_socket *socket, uint32_t index, const struct pmi2_pairs *pairs,
+                     struct error *error)
+{
+    request_name(socket, index, PMI_REQUEST_LOOKUP, pairs);
+    return 0;
+}
+
+static int on_unpublish(struct pmi_socket *socket, uint32_t index, const struct pmi2_pairs *pairs,
+                        struct error *error)
+{
+    request_name(socket, index, PMI_REQUEST_UNPUBLISH, pairs);
+    return 0;
+}
+
 /* ---- messages ---- */
 
 static const struct pmi2_command commands[] = {
@@ -388,6 +450,9 @@ static const struct pmi2_command commands[] = {
     {"kvs-put", 1, on_put},
     {"kvs-get", 1, on_get},
     {"kvs-fence", 0, on_fence},
+    {"name-publish", 1, on_publish},
+    {"name-lookup", 1, on_lookup},
+    {"name-unpublish", 1, on_unpublish},
 };
 
 static const struct pmi2_command *command_find(const char *name)
@@ -421,4 +486,7 @@ static int run(struct pmi_socket *socket, uint32_t index, char *message, struct 
     return rc;
 }
 
-const struct pmi_protocol pmi2_protocol = {.cut = pmi2_wire_cut, .run = run, .released = released};
+const struct pmi_protocol pmi2_protocol = {.cut = pmi2_wire_cut,
+                                           .run = run,
+                                           .released = released,
+                                           .named = named};

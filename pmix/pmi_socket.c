@@ -87,6 +87,8 @@ static void on_done(void *speaker, uint64_t id, int status, const void *data, si
 
     if (socket->barrier_is_under_way && id == socket->barrier_id)
         barrier_done(socket, status, data, bytes);
+    else
+        (void)pmi_socket_name_done(socket, id, status, data, bytes);
 }
 
 const struct pmi_events pmi_socket_events = {.done = on_done};
@@ -174,6 +176,7 @@ struct pmi_socket *pmi_socket_create(const struct pmi_socket_config *config)
     socket->kvs = pmi_kvs_create();
     socket->attributes = hash_map_create();
     list_init(&socket->attribute_waits);
+    socket->name_waits = hash_map_create();
     if (config->process_mapping != NULL && config->process_mapping[0] != '\0')
         pmi_kvs_preset(socket->kvs, "PMI_process_mapping", config->process_mapping);
     return socket;
@@ -193,6 +196,7 @@ void pmi_socket_destroy(struct pmi_socket *socket)
     while ((value = hash_map_next(socket->attributes, &cursor)) != NULL)
         free(value);
     hash_map_destroy(socket->attributes);
+    pmi_socket_name_close(socket);
     pmi_kvs_destroy(socket->kvs);
     free(socket->clients);
     free(socket->local_ranks);

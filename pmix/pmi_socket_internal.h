@@ -29,6 +29,9 @@ struct pmi_protocol {
     int (*run)(struct pmi_socket *socket, uint32_t index, char *message, struct error *error);
     /* The barrier in which the client has waited has ended. */
     void (*released)(struct pmi_socket *socket, uint32_t index, int status);
+    /* The client's publish, lookup or unpublish has ended; port: of a lookup that has found it. */
+    void (*named)(struct pmi_socket *socket, uint32_t index, enum pmi_request_kind kind, int status,
+                  const char *port, const char *thread);
 };
 
 extern const struct pmi_protocol pmi1_protocol;
@@ -61,6 +64,7 @@ struct pmi_socket {
     uint64_t last_id;            /* of a barrier or another request */
     struct hash_map *attributes; /* PMI-2's of this node: name -> value */
     struct list attribute_waits; /* struct attribute_wait of pmi2.c */
+    struct hash_map *name_waits; /* id -> struct name_wait of pmi_socket_names.c */
 };
 
 struct pmi_process pmi_socket_process(const struct pmi_socket *socket, uint32_t index);
@@ -70,6 +74,16 @@ void pmi_socket_connected(struct pmi_socket *socket, uint32_t index);
 void pmi_socket_wait(struct pmi_socket *socket, uint32_t index);
 /* The client has finalized: nothing waits for it. */
 void pmi_socket_finalized(struct pmi_socket *socket, uint32_t index);
+
+/* pmi_socket_names.c */
+/* PMI_REQUEST_PUBLISH, with a port, LOOKUP or UNPUBLISH of a service, whose name has less than PMI_KVS_NAME_BYTES;
+ * `named` answers, with the thread. */
+void pmi_socket_name(struct pmi_socket *socket, uint32_t index, enum pmi_request_kind kind,
+                     const char *service, const char *port, const char *thread);
+/* 1 if the id was that of such a request. */
+int pmi_socket_name_done(struct pmi_socket *socket, uint64_t id, int status, const void *data,
+                         size_t bytes);
+void pmi_socket_name_close(struct pmi_socket *socket);
 
 /* pmi2.c: a client that has ended waits for nothing. */
 void pmi2_forget(struct pmi_socket *socket, uint32_t index);

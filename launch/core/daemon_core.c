@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/wire.h"
 #include "launch/core/daemon_core_internal.h"
+#include "launch/core/names.h"
 #include "launch/core/stall_report.h"
 #include "launch/job/clients.h"
 #include "overlay/tree.h"
@@ -111,6 +112,7 @@ static void on_helper_lost(struct daemon_core *core, const struct daemon_event *
 
 static void on_job(struct daemon_core *core, const struct daemon_event *event)
 {
+    daemon_core_names_job_event(core, event->job_event);
     daemon_core_job(core, event->job_event);
 }
 
@@ -295,6 +297,9 @@ static void on_timer(struct daemon_core *core, const struct daemon_event *event)
     case DAEMON_TIMER_STALLS:
         stall_report_due(core->stalls);
         break;
+    case DAEMON_TIMER_NAMES:
+        names_timer(core->names);
+        break;
     default:
         assert(event->id == DAEMON_TIMER_END);
         daemon_core_end_step(core, DAEMON_OUT_PATIENCE);
@@ -390,6 +395,7 @@ struct daemon_core *daemon_core_create(const struct daemon_core_config *config)
     core->place = config->place;
     list_init(&core->kept);
     core->instance = instance_create(config->spec, config->place, config->roster, config->policy);
+    daemon_core_names_open(core);
     if (daemon_core_is_root(core)) {
         core->stalls = stall_report_create(core);
         daemon_core_clients_open(core, config);
@@ -412,6 +418,7 @@ void daemon_core_destroy(struct daemon_core *core)
     assert(!core->is_stepping);
     while (daemon_core_kept_first(core) != NULL)
         daemon_core_kept_drop(core);
+    names_destroy(core->names);
     stall_report_destroy(core->stalls);
     clients_destroy(core->clients);
     instance_destroy(core->instance);

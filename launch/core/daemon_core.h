@@ -93,6 +93,7 @@ enum daemon_timer {
     DAEMON_TIMER_JOB,    /* of a job; 0: of the instance */
     DAEMON_TIMER_END,    /* of the end */
     DAEMON_TIMER_STALLS, /* root: answers about stalled operations are due */
+    DAEMON_TIMER_NAMES,  /* requests of names may be too late */
     DAEMON_TIMER_COUNT
 };
 

@@ -14,6 +14,7 @@
 #include "launch/core/daemon_core.h"
 
 struct clients;
+struct names;
 struct stall_report;
 
 enum daemon_phase {
@@ -40,7 +41,8 @@ struct daemon_core {
     struct stall_report *stalls; /* likewise */
     struct hash_map *requests;   /* id -> number of the requesting job; NULL: no request yet */
     struct hash_map *notices;    /* root: job and place -> id of its last request; NULL: none yet */
-    struct list kept;            /* struct kept_event: posted from within a step */
+    struct names *names;
+    struct list kept; /* struct kept_event: posted from within a step */
     bool is_stepping;
     bool has_joined;
     bool has_failed;
@@ -100,6 +102,15 @@ int daemon_core_notice_request(struct daemon_core *core, const struct daemon_eve
 int daemon_core_notice_broadcast(struct daemon_core *core, const struct message *message);
 /* Root: nothing is left of the job. */
 void daemon_core_notice_forget(struct daemon_core *core, uint32_t job);
+
+/* daemon_core_names.c: the name service (names.h). */
+void daemon_core_names_open(struct daemon_core *core);
+/* 1 if the message is for it; *ret_status: of names_request. */
+int daemon_core_names_request(struct daemon_core *core, uint8_t kind,
+                              const struct daemon_event *event, struct wire_reader *reader,
+                              int *ret_status);
+/* Before the instance gets it. */
+void daemon_core_names_job_event(struct daemon_core *core, const struct job_event *event);
 
 /* daemon_core_silence.c */
 void daemon_core_silence(struct daemon_core *core, uint32_t place, uint64_t silent_ns);

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "launch/core/daemon_core_internal.h"
+#include "launch/core/names.h"
 #include "launch/core/stall_report.h"
 #include "launch/job/clients.h"
 
@@ -61,6 +62,7 @@ static void run_on_part(struct daemon_core *core, const struct job_action *actio
         break;
     default:
         assert(action->kind == JOB_ACTION_CLOSE);
+        names_part_closed(core->names, action->job);
         ops->ranks->close(context, action->job);
     }
 }
@@ -92,6 +94,7 @@ static void run_at_root(struct daemon_core *core, const struct job_action *actio
         break;
     case JOB_ACTION_ENDED:
         stall_report_job_ended(core->stalls, action->job);
+        names_job_ended(core->names, action->job);
         clients_action(core->clients, action);
         break;
     default:

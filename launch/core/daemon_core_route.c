@@ -10,6 +10,7 @@
 
 #include "base/wire.h"
 #include "launch/core/daemon_core_internal.h"
+#include "launch/core/names.h"
 #include "launch/core/stall_report.h"
 #include "launch/job/clients.h"
 #include "overlay/tree.h"
@@ -181,6 +182,8 @@ void daemon_core_route_request(struct daemon_core *core, const struct daemon_eve
         rc = daemon_core_notice_request(core, event);
     else if (kind == JOB_MESSAGE_CONTROL)
         rc = answer_control(core, event, &reader);
+    else
+        (void)daemon_core_names_request(core, kind, event, &reader, &rc);
     if (rc < 0)
         reply_with(core, event, rc, &(struct buffer){0});
 }
@@ -193,7 +196,8 @@ void daemon_core_route_reply(struct daemon_core *core, const struct daemon_event
         job = (uint32_t)(uintptr_t)hash_map_remove_u64(core->requests, event->id);
     if (job > 0)
         core->ops->pmi->reply(core->context, job, event->id, event->status, event->message);
-    else if (daemon_core_is_root(core))
+    else if (!names_reply(core->names, event->id, event->status, event->message) &&
+             daemon_core_is_root(core))
         stall_report_reply(core->stalls, event->id, event->status, event->message);
 }
 
@@ -228,5 +232,6 @@ void daemon_core_route_lost(struct daemon_core *core, const struct daemon_event 
     }
     core->ops->ranks->renew_credit(core->context);
     core->ops->pmi->lost(core->context, event->places);
+    names_lost(core->names, event->places);
     daemon_core_job(core, &lost);
 }

@@ -95,11 +95,17 @@ static void ops_timer(void *context, enum daemon_timer timer, uint32_t job, uint
         loop_timer_set(daemon->timers[timer], deadline_ns);
 }
 
+static void on_names_timer(void *context)
+{
+    timer_over(context, DAEMON_TIMER_NAMES, 0);
+}
+
 static void open_timers(struct daemon *daemon)
 {
     daemon->job_timers = hash_map_create();
     daemon->timers[DAEMON_TIMER_END] = loop_timer_create(daemon->loop, on_end_timer, daemon);
     daemon->timers[DAEMON_TIMER_STALLS] = loop_timer_create(daemon->loop, on_stalls_timer, daemon);
+    daemon->timers[DAEMON_TIMER_NAMES] = loop_timer_create(daemon->loop, on_names_timer, daemon);
 }
 
 static void close_timers(struct daemon *daemon)
@@ -112,6 +118,7 @@ static void close_timers(struct daemon *daemon)
     hash_map_destroy(daemon->job_timers);
     loop_timer_destroy(daemon->timers[DAEMON_TIMER_END]);
     loop_timer_destroy(daemon->timers[DAEMON_TIMER_STALLS]);
+    loop_timer_destroy(daemon->timers[DAEMON_TIMER_NAMES]);
 }
 
 /* ---- the starter ---- */

@@ -62,6 +62,11 @@ enum job_message {
     JOB_MESSAGE_NOTICE,
     /* request to the root: struct job_control; its reply: i32 status */
     JOB_MESSAGE_CONTROL,
+    /* requests of launch/core/names.h, with the forms of launch/proto/name.h */
+    JOB_MESSAGE_NAMES,      /* of a local process, to this daemon */
+    JOB_MESSAGE_NAME,       /* one key, to its holder */
+    JOB_MESSAGE_NAME_COPY,  /* to the holder of the copies */
+    JOB_MESSAGE_NAME_WATCH, /* to the root: answered when the job has ended */
     JOB_MESSAGE_COUNT
 };
 

@@ -140,16 +140,8 @@ static void say_unserved(struct rank_pmi *rank_pmi, const struct pmi_process *fr
 /* The one place that reports unserved requests to the user; the speaker has answered the client. */
 static void on_unserved(void *context, const struct pmi_process *from, enum pmi_service service)
 {
-    struct rank_pmi *rank_pmi = ((struct speaker *)context)->rank_pmi;
-
-    assert(service < PMI_SERVICE_COUNT);
-    switch (service) {
-    case PMI_SERVICE_NAMES:
-        say_unserved(rank_pmi, from, "publishing");
-        break;
-    default:
-        say_unserved(rank_pmi, from, "spawning");
-    }
+    assert(service == PMI_SERVICE_SPAWN);
+    say_unserved(((struct speaker *)context)->rank_pmi, from, "spawning");
 }
 
 static void on_request(void *context, const struct pmi_request *request)

@@ -74,6 +74,25 @@ static void call_end_timer(void *context, uint64_t deadline_ns)
     timer_over(daemon, DAEMON_TIMER_END, 0);
 }
 
+static void call_names_timer(void *context, uint64_t deadline_ns)
+{
+    struct sim_daemon *daemon = context;
+
+    if (deadline_ns != daemon->names_timer_ns ||
+        sim_daemon_defers(daemon, call_names_timer, context, deadline_ns))
+        return;
+    daemon->names_timer_ns = UINT64_MAX;
+    timer_over(daemon, DAEMON_TIMER_NAMES, 0);
+}
+
+static void set_names_timer(struct sim_daemon *daemon, uint64_t deadline_ns)
+{
+    daemon->names_timer_ns = deadline_ns;
+    if (deadline_ns != UINT64_MAX)
+        virtual_network_at(daemon->machine->sim, deadline_ns, call_names_timer, daemon,
+                           deadline_ns);
+}
+
 static void ops_timer(void *context, enum daemon_timer timer, uint32_t number, uint64_t deadline_ns)
 {
     struct sim_daemon *daemon = context;
@@ -91,6 +110,10 @@ static void ops_timer(void *context, enum daemon_timer timer, uint32_t number, u
                   : job != NULL             ? (void *)job
                                             : (void *)machine;
 
+    if (timer == DAEMON_TIMER_NAMES) {
+        set_names_timer(daemon, deadline_ns);
+        return;
+    }
     assert(timer == DAEMON_TIMER_END || daemon->place == 0);
     *deadline = deadline_ns;
     if (deadline_ns != UINT64_MAX)

@@ -20,6 +20,9 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
         "cmd=put kvsname=job key=k value=v\n",
         "cmd=get kvsname=job key=k\n",
         "mcmd=spawn\ntotspawns=1\nendcmd\n",
+        "cmd=publish_name service=s port=p\n",
+        "cmd=lookup_name service=s\n",
+        "cmd=unpublish_name service=s\n",
         "cmd=barrier_in\n",
     };
 

@@ -21,6 +21,9 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
         "25    cmd=kvs-get;thrid=1;key=k;",
         "38    cmd=info-getnodeattr;key=a;wait=TRUE;",
         "14    cmd=kvs-fence;",
+        "39    cmd=name-publish;thrid=2;name=s;port=p;",
+        "23    cmd=name-lookup;name=s;",
+        "26    cmd=name-unpublish;name=s;",
     };
 
     return number > 0 ? 0

@@ -4,8 +4,10 @@
 #include "test/fuzz/fuzz_pmi_client.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <string.h>
 
+#include "pmix/pmi_names.h"
 #include "pmix/pmi_socket.h"
 
 static void on_reply(void *context, uint32_t index, const void *data, size_t bytes)
@@ -28,7 +30,24 @@ static void on_client(void *context, const struct pmi_process *process)
 
 static void on_unserved(void *context, const struct pmi_process *process, enum pmi_service service)
 {
-    assert(service == PMI_SERVICE_NAMES || service == PMI_SERVICE_SPAWN);
+    assert(service == PMI_SERVICE_SPAWN);
+}
+
+/* Half of the requests are answered at once. */
+static struct pmi_socket *asked;
+static uint64_t request_id;
+
+static void on_request(void *context, const struct pmi_request *request)
+{
+    struct pmi_names names;
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, request->data, request->data_bytes);
+    assert(request->kind > PMI_REQUEST_UNPUBLISH ||
+           (pmi_names_decode(&names, &reader) == 0 && names.count == 1));
+    request_id = request->id;
+    if (request->id % 2 == 0)
+        pmi_socket_events.done(asked, request->id, -ENOENT, NULL, 0);
 }
 
 static void on_abort(void *context, uint64_t id, const struct pmi_process *caller, int status,
@@ -43,7 +62,8 @@ void fuzz_pmi_client(const char *first, const uint8_t *data, size_t data_bytes)
                                 .finalized = on_client,
                                 .collective = on_barrier,
                                 .abort = on_abort,
-                                .unserved = on_unserved};
+                                .unserved = on_unserved,
+                                .request = on_request};
     const uint32_t zero = 0;
     const struct pmi_socket_config config = {
         .job = 1,
@@ -61,11 +81,15 @@ void fuzz_pmi_client(const char *first, const uint8_t *data, size_t data_bytes)
     const uint8_t *end = data + data_bytes;
     int rc = pmi_socket_input(socket, 0, first, strlen(first), NULL);
 
+    asked = socket;
+    request_id = 0;
     while (data < end && rc == 0) {
         size_t bytes = *data++ % 32;
 
-        if (bytes == 0)
+        if (bytes == 0) {
+            pmi_socket_events.done(socket, request_id, 0, data, (size_t)(end - data));
             pmi_socket_events.done(socket, barrier_id, 0, data, (size_t)(end - data));
+        }
         if (bytes > (size_t)(end - data))
             bytes = (size_t)(end - data);
         rc = pmi_socket_input(socket, 0, data, bytes, NULL);

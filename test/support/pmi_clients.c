@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "pmix/pmi_names.h"
 #include "test/support/tap.h"
 
 void pmi_clients_done(struct pmi_clients *node, int status, const void *data, size_t bytes)
@@ -49,6 +50,34 @@ static void on_unserved(void *context, const struct pmi_process *process, enum p
         process->job == PMI_CLIENTS_JOB && service < PMI_SERVICE_COUNT;
 }
 
+static void on_request(void *context, const struct pmi_request *request)
+{
+    struct pmi_clients *node = context;
+
+    node->asked = *request;
+    buffer_clear(&node->asked_data);
+    buffer_append(&node->asked_data, request->data, request->data_bytes);
+}
+
+const char *pmi_clients_asked(const struct pmi_clients *node)
+{
+    static const char *const kinds[] = {"publish", "lookup", "unpublish"};
+    static char text[256];
+    struct wire_bytes key, value;
+    struct wire_reader reader;
+    struct pmi_names names;
+
+    wire_reader_init(&reader, node->asked_data.data, node->asked_data.length_bytes);
+    if (node->asked.kind > PMI_REQUEST_UNPUBLISH || pmi_names_decode(&names, &reader) < 0 ||
+        names.count != 1 || node->asked.caller.job != PMI_CLIENTS_JOB)
+        return "no name";
+    wire_reader_init(&reader, names.keys.data, names.keys.length_bytes);
+    pmi_names_key_get(&reader, &key, &value);
+    snprintf(text, sizeof(text), "%s %.*s %.*s", kinds[node->asked.kind], (int)key.length_bytes,
+             (const char *)key.data, (int)value.length_bytes, (const char *)value.data);
+    return text;
+}
+
 static void on_abort(void *context, uint64_t id, const struct pmi_process *caller, int status,
                      const char *message, const struct pmi_process *targets, size_t targets_count)
 {
@@ -66,7 +95,8 @@ void pmi_clients_init(struct pmi_clients *node, uint32_t first_rank, const char 
                           .finalized = on_finalized,
                           .collective = on_barrier,
                           .abort = on_abort,
-                          .unserved = on_unserved};
+                          .unserved = on_unserved,
+                          .request = on_request};
     uint32_t ranks[PMI_CLIENTS] = {first_rank, first_rank + 1}, apps[PMI_CLIENTS] = {0, 3};
     struct pmi_socket_config config = {
         .job = PMI_CLIENTS_JOB,
@@ -89,6 +119,7 @@ void pmi_clients_fini(struct pmi_clients *node)
 {
     pmi_socket_destroy(node->socket);
     buffer_fini(&node->puts);
+    buffer_fini(&node->asked_data);
     for (int i = 0; i < PMI_CLIENTS; i++)
         buffer_fini(&node->replies[i]);
 }

@@ -22,6 +22,8 @@ struct pmi_clients {
     int finalized;
     int aborts;
     int refusals;
+    struct pmi_request asked; /* the last one, of one name: its data are these */
+    struct buffer asked_data;
     int abort_status;
     char abort_message[64];
     int done_at_once; /* 1: a barrier is answered within the call */
@@ -30,6 +32,8 @@ struct pmi_clients {
 /* Ranks first_rank and first_rank + 1, of applications 0 and 3. */
 void pmi_clients_init(struct pmi_clients *node, uint32_t first_rank, const char *mapping);
 void pmi_clients_fini(struct pmi_clients *node);
+/* What the last request of a name is about: "KIND KEY VALUE". */
+const char *pmi_clients_asked(const struct pmi_clients *node);
 /* Answers the last barrier with all nodes' data. */
 void pmi_clients_done(struct pmi_clients *node, int status, const void *data, size_t bytes);
 /* A client says text; what it is answered, or "refused". */

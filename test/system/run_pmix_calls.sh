@@ -108,7 +108,7 @@ is "$(grep -c abort <<<"$out")" 0 "who aborts does not go on"
 
 # ---- What is not served ----
 
-for call in publish lookup unpublish group allocate credential validate pull; do
+for call in group allocate credential validate pull; do
     calls 0 "$call=NOT-SUPPORTED fence=SUCCESS" "$call is refused" "${four[@]}" -- "$call" fence
 done
 
