@@ -167,7 +167,7 @@ void daemon_core_route_request(struct daemon_core *core, const struct daemon_eve
     wire_reader_init(&reader, event->message->data, event->message->length_bytes);
     kind = wire_get_u8(&reader);
     peek = reader;
-    if (kind == JOB_MESSAGE_MODEX || kind == JOB_MESSAGE_BLOB)
+    if (kind == JOB_MESSAGE_MODEX || kind == JOB_MESSAGE_BLOB || kind == JOB_MESSAGE_ABORT)
         rc = core->ops->pmi->request(core->context, kind, wire_get_u32(&peek), event->place,
                                      event->id, &reader);
     else if (kind == JOB_MESSAGE_ROLL && event->place == 0)

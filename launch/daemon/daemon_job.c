@@ -119,6 +119,14 @@ static void rank_pmi_kill(void *context, uint32_t index)
     helper_signal(job->daemon->helper, HELPER_RANK_ID(job->number, index), SIGKILL);
 }
 
+static void rank_pmi_signal(void *context, uint32_t index, int number)
+{
+    const struct daemon_job *job = context;
+
+    assert(index < job->local->count);
+    helper_signal(job->daemon->helper, HELPER_RANK_ID(job->number, index), number);
+}
+
 static uint8_t rank_pmi_process_state(void *context, uint32_t index)
 {
     const struct daemon_job *job = context;
@@ -194,6 +202,7 @@ static void open_rank_pmi(struct daemon_job *job)
         .reply = rank_pmi_send_reply,
         .aborted = rank_pmi_aborted,
         .kill = rank_pmi_kill,
+        .signal = rank_pmi_signal,
         .process_state = rank_pmi_process_state,
         .missed = rank_pmi_missed,
         .stalled = rank_pmi_stalled,
@@ -213,6 +222,7 @@ static void open_rank_pmi(struct daemon_job *job)
         .node_name = daemon->record.name,
         .net = daemon->record.instance.net,
         .place = daemon->record.place,
+        .kill_grace_ms = daemon->record.instance.kill_grace_ms,
         .shared_machine = daemon->record.instance.starter == STARTER_VIRTUAL,
         .events = &events,
     };

@@ -393,6 +393,28 @@ int job_roll_decode(struct job_roll *ret_message, struct wire_reader *reader)
     return 0;
 }
 
+void job_abort_request_encode(const struct job_abort_request *request, struct buffer *out)
+{
+    wire_put_u8(out, JOB_MESSAGE_ABORT);
+    wire_put_u32(out, request->number);
+    wire_put_u32(out, (uint32_t)request->status);
+    ranges_encode(&request->ranks, out);
+}
+
+int job_abort_request_decode(struct job_abort_request *ret_request, struct wire_reader *reader)
+{
+    struct job_abort_request request = {.number = wire_get_u32(reader)};
+
+    request.status = (int32_t)wire_get_u32(reader);
+    ranges_decode(reader, JOB_RANGES_MAX, &request.ranks);
+    if (wire_finish(reader) < 0) {
+        ranges_fini(&request.ranks);
+        return -EBADMSG;
+    }
+    *ret_request = request;
+    return 0;
+}
+
 void job_notice_encode(const struct job_notice *notice, struct buffer *out)
 {
     assert(notice->targets_count <= JOB_TARGETS_MAX);

@@ -67,6 +67,8 @@ enum job_message {
     JOB_MESSAGE_NAME,       /* one key, to its holder */
     JOB_MESSAGE_NAME_COPY,  /* to the holder of the copies */
     JOB_MESSAGE_NAME_WATCH, /* to the root: answered when the job has ended */
+    /* request: struct job_abort_request; its reply, when they have ended: i32 status */
+    JOB_MESSAGE_ABORT,
     JOB_MESSAGE_COUNT
 };
 
@@ -222,6 +224,17 @@ void job_stamp_decode(struct wire_reader *reader, struct job_stamp *ret_stamp);
 /* With the message's kind, which has been read before the rest is decoded. */
 void job_blob_request_encode(const struct job_blob_request *request, struct buffer *out);
 int job_blob_request_decode(struct job_blob_request *ret_request, struct wire_reader *reader);
+/* Some ranks of a job are to end, since a process has called abort for them. */
+struct job_abort_request {
+    uint32_t number;
+    int32_t status; /* given to abort */
+    struct ranges ranks;
+};
+
+/* With the message's kind, which has been read before the rest is decoded. */
+void job_abort_request_encode(const struct job_abort_request *request, struct buffer *out);
+int job_abort_request_decode(struct job_abort_request *ret_request, struct wire_reader *reader);
+
 #define JOB_TARGETS_MAX (1u << 20)
 #define JOB_RANK_ALL    UINT32_MAX
 

@@ -252,6 +252,7 @@ struct rank_pmi *rank_pmi_create(const struct rank_pmi_config *config, struct er
     rank_pmi_request_open(rank_pmi);
     rank_pmi_lazy_open(rank_pmi);
     rank_pmi_notice_open(rank_pmi);
+    rank_pmi_abort_open(rank_pmi);
     job_spec_namespace(config->jobs_name, config->job->number, rank_pmi->namespace,
                        sizeof rank_pmi->namespace);
     clients_create(rank_pmi);
@@ -277,6 +278,7 @@ void rank_pmi_destroy(struct rank_pmi *rank_pmi)
     rank_pmi_request_close(rank_pmi);
     rank_pmi_lazy_close(rank_pmi);
     rank_pmi_notice_close(rank_pmi);
+    rank_pmi_abort_close(rank_pmi);
     rank_pmi_collective_close(rank_pmi);
     rank_pmi_stall_close(rank_pmi);
     rank_pmi_stand_in_close(rank_pmi);
@@ -392,11 +394,12 @@ int rank_pmi_exited(struct rank_pmi *rank_pmi, uint32_t index, int wait_status, 
 
     assert(index < job->count && rank_pmi->ended_count < job->count);
     rank_pmi_pmix_exited(rank_pmi, index);
+    rank_pmi_abort_ended(rank_pmi, index);
     if (++rank_pmi->ended_count == job->count && job->nodes > 1 &&
         job->spec.on_failure == JOB_ON_FAILURE_CONTINUE)
         rank_pmi_collective_stand_in(rank_pmi); /* so that others that fence with them need not
                                                  * ask */
-    if (!by_us)
+    if (!by_us || rank_pmi->clients[index].is_aborted)
         rank_pmi_notice_end(rank_pmi, index, wait_status, rank_pmi_is_connected(rank_pmi, index));
     return rank_pmi_is_connected(rank_pmi, index);
 }

@@ -31,6 +31,7 @@ struct rank_pmi_events {
     void (*aborted)(void *context, uint32_t index, int status, const char *message);
     /* A local rank cannot be served any longer: it must be killed. */
     void (*kill)(void *context, uint32_t index);
+    void (*signal)(void *context, uint32_t index, int number); /* to a local rank, if it runs */
     /* The state of a local rank's process, as in /proc/PID/stat: R, S, T ...; 0: not known. */
     uint8_t (*process_state)(void *context, uint32_t index);
     /* Others have completed an operation without this node, which has no rank left. */
@@ -60,6 +61,7 @@ struct rank_pmi_config {
     const char *node_name;
     const char *net; /* of the instance; NULL: the libraries of programs choose their network */
     uint32_t place;
+    uint32_t kill_grace_ms;               /* between SIGTERM and SIGKILL */
     int shared_machine;                   /* all nodes are on this machine (--virtual-nodes) */
     const struct rank_pmi_events *events; /* copied */
 };
@@ -93,7 +95,7 @@ int rank_pmi_result(struct rank_pmi *rank_pmi, const struct operation_name *key,
 void rank_pmi_notice(struct rank_pmi *rank_pmi, const struct job_notice *message);
 /* Nodes are lost; in a job that goes on its processes get an event. */
 void rank_pmi_lost(struct rank_pmi *rank_pmi, const struct ranges *places);
-/* kind: enum job_message, MODEX or BLOB; reader stands after it. */
+/* kind: enum job_message, MODEX, BLOB or ABORT; reader stands after it. */
 void rank_pmi_request(struct rank_pmi *rank_pmi, uint8_t kind, uint32_t source, uint32_t id,
                       struct wire_reader *reader);
 void rank_pmi_reply(struct rank_pmi *rank_pmi, uint32_t id, int status, struct message *payload);

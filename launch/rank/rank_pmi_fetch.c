@@ -318,8 +318,10 @@ static void modex_request(struct rank_pmi *rank_pmi, uint32_t source, uint32_t i
 void rank_pmi_request(struct rank_pmi *rank_pmi, uint8_t kind, uint32_t source, uint32_t id,
                       struct wire_reader *reader)
 {
-    assert(kind == JOB_MESSAGE_MODEX || kind == JOB_MESSAGE_BLOB);
-    if (kind == JOB_MESSAGE_BLOB)
+    assert(kind == JOB_MESSAGE_MODEX || kind == JOB_MESSAGE_BLOB || kind == JOB_MESSAGE_ABORT);
+    if (kind == JOB_MESSAGE_ABORT)
+        rank_pmi_abort_request(rank_pmi, source, id, reader);
+    else if (kind == JOB_MESSAGE_BLOB)
         rank_pmi_lazy_request(rank_pmi, source, id, reader);
     else
         modex_request(rank_pmi, source, id, reader);

@@ -31,8 +31,11 @@ struct client {
     struct buffer unsent;     /* replies not yet written to the socket */
     int fd;                   /* our end, -1 when closed */
     uint32_t index;
-    uint8_t is_gone;              /* closed its PMI-1 socket */
-    uint8_t was_refused;          /* reported once */
+    uint8_t is_gone;     /* closed its PMI-1 socket */
+    uint8_t was_refused; /* reported once */
+    uint8_t has_ended;
+    uint8_t is_aborted; /* by another process, with abort_status */
+    int32_t abort_status;
     uint8_t state[SPEAKER_COUNT]; /* enum client_state */
 };
 
@@ -96,6 +99,7 @@ struct rank_pmi {
         uint8_t is_told;
     } stall;
     struct rank_pmi_notices notices;
+    struct list endings;   /* struct ending: ranks that others abort */
     struct list stand_ins; /* struct stand_in */
     uint32_t stand_ins_count;
     uint32_t ended_count; /* local ranks */
@@ -188,6 +192,18 @@ void rank_pmi_request_close(struct rank_pmi *rank_pmi);
 
 /* rank_pmi_spawn.c */
 rank_pmi_service rank_pmi_spawn;
+/* rank_pmi_abort.c */
+void rank_pmi_abort_open(struct rank_pmi *rank_pmi);
+void rank_pmi_abort_close(struct rank_pmi *rank_pmi);
+/* pmi_ops.abort */
+void rank_pmi_abort(struct speaker *speaker, uint64_t id, const struct pmi_process *caller,
+                    int status, const char *message, const struct pmi_process *targets,
+                    size_t targets_count);
+/* JOB_MESSAGE_ABORT; reader stands after the kind. */
+void rank_pmi_abort_request(struct rank_pmi *rank_pmi, uint32_t source, uint32_t id,
+                            struct wire_reader *reader);
+void rank_pmi_abort_ended(struct rank_pmi *rank_pmi, uint32_t index);
+
 /* rank_pmi_notice.c */
 void rank_pmi_notice_open(struct rank_pmi *rank_pmi);
 void rank_pmi_notice_close(struct rank_pmi *rank_pmi);

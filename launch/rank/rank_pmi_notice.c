@@ -236,7 +236,9 @@ void rank_pmi_notice_end(struct rank_pmi *rank_pmi, uint32_t index, int wait_sta
 
     if (job->spec.on_failure != JOB_ON_FAILURE_CONTINUE || !(job->spec.mpi & JOB_MPI_PMIX))
         return;
-    if (WIFSIGNALED(wait_status))
+    if (rank_pmi->clients[index].is_aborted)
+        tell_end(rank_pmi, PMI_EVENT_ABORTED, rank_pmi->clients[index].abort_status, rank);
+    else if (WIFSIGNALED(wait_status))
         tell_end(rank_pmi, PMI_EVENT_SIGNALLED, WTERMSIG(wait_status), rank);
     else if (WEXITSTATUS(wait_status) != 0)
         tell_end(rank_pmi, PMI_EVENT_EXITED, WEXITSTATUS(wait_status), rank);

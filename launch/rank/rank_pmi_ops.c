@@ -72,47 +72,10 @@ static void on_provided(void *context, uint32_t job, uint64_t id, int status, co
     rank_pmi_provided(((struct speaker *)context)->rank_pmi, id, status, data, data_bytes);
 }
 
-/* 1 if the caller has named all of its job, or no targets, which means the same. */
-static int is_whole_job(const struct rank_pmi *rank_pmi, const struct pmi_process *targets,
-                        size_t targets_count)
-{
-    const struct job_local *job = rank_pmi->config.job;
-    struct ranges ranks = {0};
-    int whole;
-
-    for (size_t i = 0; i < targets_count; i++) {
-        if (targets[i].job != job->number)
-            continue;
-        if (targets[i].rank == PMI_RANK_ALL)
-            ranges_add(&ranks, 0, job->map.processes - 1);
-        else if (targets[i].rank < job->map.processes)
-            ranges_add(&ranks, targets[i].rank, targets[i].rank);
-    }
-    whole = targets_count == 0 || ranges_count(&ranks) == job->map.processes;
-    ranges_fini(&ranks);
-    return whole;
-}
-
-/* The caller waits until its job has ended, and ends with it; part of a job cannot be ended alone.
- * The client's libpmix (4.2.2) ignores the answer and returns success, so the user gets a
- * message. */
 static void on_abort(void *context, uint64_t id, const struct pmi_process *caller, int status,
                      const char *message, const struct pmi_process *targets, size_t targets_count)
 {
-    const struct speaker *speaker = context;
-    struct rank_pmi *rank_pmi = speaker->rank_pmi;
-    int64_t index = rank_pmi_local_index(rank_pmi, caller->rank);
-
-    if (is_whole_job(rank_pmi, targets, targets_count)) {
-        if (index >= 0)
-            rank_pmi->events.aborted(rank_pmi->events.context, (uint32_t)index, status, message);
-        return;
-    }
-    rank_pmi_say(
-        rank_pmi,
-        "rank %u on %s asked to abort only some ranks of its job; this is not supported, and none is aborted",
-        caller->rank, rank_pmi->config.node_name);
-    rank_pmi_answer(speaker, id, -ENOTSUP, NULL, 0);
+    rank_pmi_abort(context, id, caller, status, message, targets, targets_count);
 }
 
 static void on_text(void *context, const struct pmi_process *from, const char *text,

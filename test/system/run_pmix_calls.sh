@@ -95,11 +95,10 @@ done
 
 # ---- Abort ----
 
-# libpmix 4.2.2 does not pass the refusal on to the caller.
-calls 0 "fence=SUCCESS r0:abort:3:1=SUCCESS" "a part of a job is not aborted alone" \
-    "${four[@]}" -- r0:abort:3:1 fence
-is "$err" "banyan: rank 0 on v1 asked to abort only some ranks of its job; this is not supported, and none \
-is aborted" "and the user is told"
+calls 0 "fence=SUCCESS r0:abort:3:9=SUCCESS" "ranks that the job does not have are not aborted" \
+    "${four[@]}" -- r0:abort:3:9 fence
+is "$err" "banyan: rank 0 on v1 called abort for ranks that its job does not have; none is ended" \
+    "and the user is told"
 run "$banyan" run --timeout 60 --mpi pmix "${four[@]}" "$program" r5:abort:0 fence </dev/null
 is "$status" 0 "an abort with 0 ends with 0"
 run "$banyan" run --timeout 60 --mpi pmix "${four[@]}" "$program" fence r5:abort:17 fence </dev/null

@@ -104,4 +104,24 @@ is "$(sort <<<"$out")" "$(ranks "0 1 2 3 6 7" "a -231 from host about 4 5 on v3 
 # Where a failure ends the job there is no event.
 events "" "a job that ends with its first failure" "${four[@]}" -- on:a:-404 fence r3:exit:7 sleep:20000
 
+# ---- Abort of some ranks ----
+
+# -400: another process has asked for it.
+for nodes in one four; do
+    declare -n options=$nodes
+    events "$(for rank in 3 5 6; do ranks "0 1 2 4 7" "a -400 from host about $rank status 9 x1"; done)" \
+        "on $nodes: some ranks are aborted, the others learn of it" --on-failure continue "${options[@]}" -- \
+        on:a:-400 fence r0:abort:9:3 r0:abort:9:5 r0:abort:9:6 r3:sleep:50000 r5-6:sleep:50000 await:3 sleep:100
+    like "$err" 'rank 0 on v1 called abort with status 9 for rank 3: enough' "on $nodes: and so does the user"
+done
+run "$banyan" run --timeout 60 --mpi pmix "${four[@]}" "$program" fence r0:abort:9:3,5 sleep:50000 </dev/null
+is "$status" 143 "without that policy the job ends as with any rank that is killed"
+like "$err" 'rank 0 on v1 called abort with status 9 for ranks 3,5: enough' "and it is said who wanted that"
+
+# The caller is answered when the rank has ended: it ignores SIGTERM.
+run "$banyan" run --timeout 60 --mpi pmix --on-failure continue --kill-grace 1 --virtual-nodes 2 --per-node 1 -n 2 sh -c \
+    'trap "" TERM; echo $$ >"$0/pid$PMIX_RANK"; exec "$@"' "$scratch" "$program" fence r0:abort:9:1 \
+    r0:gone:"$scratch/pid1" r1:sleep:50000 </dev/null
+is "$status:$out" "137:" "a rank that ignores SIGTERM is killed before the call returns"
+
 done_testing

@@ -13,6 +13,7 @@
  *     await:COUNT               until so many events have come in all, for at most 20 s
  *     fence[:RANK,...]          of all ranks, or of these
  *     connect get:RANK:KEY put:KEY abort:STATUS[:RANK,...]
+ *     gone:FILE                 the process whose number is in it has ended
  *     sleep:MS exit:STATUS raise:SIGNAL
  *     rN:CALL                   on rank N only; rN-M:CALL on several
  */
@@ -347,6 +348,19 @@ static pmix_status_t abort_ranks(char *rest)
     return PMIx_Abort(code, "enough", number > 0 ? procs : NULL, number);
 }
 
+static pmix_status_t is_gone(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    int pid = 0;
+
+    if (file == NULL)
+        return PMIX_ERR_NOT_FOUND;
+    if (fscanf(file, "%d", &pid) != 1)
+        pid = 0;
+    fclose(file);
+    return pid > 0 && kill(pid, 0) < 0 ? PMIX_SUCCESS : PMIX_ERR_EXISTS;
+}
+
 static pmix_status_t wait_ms(const char *ms)
 {
     sleep_ms(atoi(ms));
@@ -379,6 +393,8 @@ static pmix_status_t call(char *text)
         return get(text);
     if (strcmp(name, "abort") == 0)
         return abort_ranks(text);
+    if (strcmp(name, "gone") == 0)
+        return is_gone(next_word(&text));
     if (strcmp(name, "sleep") == 0)
         return wait_ms(next_word(&text));
     if (strcmp(name, "exit") == 0)

@@ -400,6 +400,29 @@ static void test_weights(void)
     is_uint(sum.rank, 30, "and stays");
 }
 
+static void test_abort(void)
+{
+    struct job_abort_request request = {.number = 7, .status = -5}, back = {.number = 99};
+    struct buffer bytes = {0};
+    struct wire_reader reader;
+    int refused = 1;
+
+    ranges_add(&request.ranks, 2, 900);
+    job_abort_request_encode(&request, &bytes);
+    for (size_t cut = 0; cut < bytes.length_bytes - 1; cut++) {
+        wire_reader_init(&reader, bytes.data + 1, cut);
+        refused &= job_abort_request_decode(&back, &reader) == -EBADMSG;
+    }
+    ok(refused && back.number == 99, "ABORT cut anywhere is refused");
+    wire_reader_init(&reader, bytes.data + 1, bytes.length_bytes - 1);
+    is_int(job_abort_request_decode(&back, &reader), 0, "ABORT comes back");
+    ok(back.number == 7 && back.status == -5 && ranges_equal(&back.ranks, &request.ranks),
+       "as it was");
+    ranges_fini(&back.ranks);
+    ranges_fini(&request.ranks);
+    buffer_fini(&bytes);
+}
+
 static void test_notice(void)
 {
     struct job_target targets[] = {{7, 3}, {9, JOB_RANK_ALL}};
@@ -443,6 +466,7 @@ int main(void)
     test_control();
     test_signal();
     test_roll();
+    test_abort();
     test_notice();
     test_associative(JOB_MERGE_LAUNCHED, "LAUNCHED");
     test_associative(JOB_MERGE_ENDED, "ENDED");

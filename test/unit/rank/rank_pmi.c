@@ -665,19 +665,18 @@ static void test_requests(void)
     server.ops.text(server.ops.context, &one, "hello", 5);
     server.ops.abort(server.ops.context, 1, &one, 9, "no", NULL, 0);
     server.ops.abort(server.ops.context, 2, &one, 9, "all", &all, 1);
-    heard("text: hello\naborted by 1: 9 'no'\naborted by 1: 9 'all'\n", "a text, and an abort");
     server.ops.abort(server.ops.context, 3, &one, 9, "some", both, 2);
-    heard(
-        "text: rank 1 on n1 asked to abort only some ranks of its job; this is not supported, and "
-        "none is aborted\ndone 3 -95 ''\n",
-        "an abort of some is refused");
+    reply(&job, requests, 0, "");
+    both[0].job = 8;
+    server.ops.abort(server.ops.context, 4, &one, 9, "", both, 2);
+    heard("text: hello\naborted by 1: 9 'no'\naborted by 1: 9 'all'\n"
+          "text: rank 1 on n1 called abort with status 9 for ranks 0-1: some\nrequest to 1\n"
+          "done 3 0 ''\ntext: rank 1 on n1 called abort for ranks that its job does not have; none "
+          "is ended\ndone 4 -2 ''\n",
+          "a text, and aborts");
     for (int i = 0; i < 2; i++)
         server.ops.unserved(server.ops.context, &one, PMI_SERVICE_SPAWN);
-    heard("text: rank 1 on n1: request refused: spawning is not supported\n",
-          "what is not served is told once");
-    server.ops.request(server.ops.context,
-                       &(struct pmi_request){.id = 4, .kind = PMI_REQUEST_PUBLISH, .caller = one});
-    heard("done 4 -95 ''\n", "nor is a request that no service serves");
+    heard("text: rank 1 on n1: request refused: spawning is not supported\n", "told once");
     server.ops.finalized(server.ops.context, &one);
     is_int(
         rank_pmi_stall_state(job.rank_pmi, &(struct operation_name){.kind = JOB_OPERATION_PMIX}, 1),

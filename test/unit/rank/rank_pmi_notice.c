@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Events of one node of a job (launch/rank/rank_pmi_notice.c), without daemon, root or PMIx server: the test plays all
+ * Events of one node of a job (launch/rank/rank_pmi_notice.c) and the end of some of its ranks
+ * (launch/rank/rank_pmi_abort.c), without daemon, root or PMIx server: the test plays all
  * three.  Ranks 0 and 1 of job 7 are on this node, 2 and 3 on the next.
  */
 #include "config.h"
@@ -21,7 +22,7 @@ static struct session session = {.directory = "/tmp/none"};
 static struct buffer calls;
 static struct pmi_ops server_ops;
 static uint32_t requests;
-static int awaits_request;
+static int awaits_call;
 
 static void heard(const char *expected, const char *name)
 {
@@ -117,9 +118,25 @@ static uint32_t world_request(void *context, uint32_t place, struct message *pay
     pmi_notice_fini(&notice);
     job_notice_fini(&message);
     message_release(payload);
-    if (awaits_request)
+    if (awaits_call)
         loop_stop(loop);
     return ++requests;
+}
+
+static void world_reply(void *context, uint32_t source, uint32_t id, struct message *payload)
+{
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, payload->data, payload->length_bytes);
+    buffer_printf(&calls, "reply to %u.%u: %d\n", source, id, (int32_t)wire_get_u32(&reader));
+    message_release(payload);
+}
+
+static void world_signal(void *context, uint32_t index, int number)
+{
+    buffer_printf(&calls, "signal %u %d\n", index, number);
+    if (awaits_call)
+        loop_stop(loop);
 }
 
 static void world_failed(void *context, const struct error *why)
@@ -132,6 +149,8 @@ static void world_ready(void *context)
 }
 
 static const struct rank_pmi_events events = {.request = world_request,
+                                              .reply = world_reply,
+                                              .signal = world_signal,
                                               .failed = world_failed,
                                               .ready = world_ready};
 
@@ -238,9 +257,9 @@ static void test_notify(void)
     heard("request to 0: of 7, told 1, for 1 event 0 code -3001\n", "others go to the root");
     reply(&job, -EAGAIN);
     heard("", "which may be busy");
-    awaits_request = 1;
+    awaits_call = 1;
     (void)loop_run(loop);
-    awaits_request = 0;
+    awaits_call = 0;
     heard("request to 0: of 7, told 1, for 1 event 0 code -3001\n", "and is asked again");
     reply(&job, 0);
     heard("request to 0: of 7, told 1, for 3 event 0 code -3001\ndone 2 0\n",
@@ -280,6 +299,44 @@ static void test_ends(void)
     reply(&job, 0);
     heard("request to 0: of 7, told 0, for 1 event 1 code 7 about 7.0,7.1\n",
           "those that fail alike meanwhile are told together");
+    job_end(&job);
+}
+
+static void ask_end(struct job *job, uint32_t id, size_t cut)
+{
+    struct job_abort_request request = {.number = 7, .status = 9};
+    struct buffer bytes = {0};
+    struct wire_reader reader;
+
+    ranges_add(&request.ranks, 1, 3);
+    job_abort_request_encode(&request, &bytes);
+    wire_reader_init(&reader, bytes.data + 1, bytes.length_bytes - 1 - cut);
+    rank_pmi_request(job->rank_pmi, JOB_MESSAGE_ABORT, 2, id, &reader);
+    buffer_fini(&bytes);
+    ranges_fini(&request.ranks);
+}
+
+static void test_aborted(void)
+{
+    struct job job;
+
+    job_begin(&job, JOB_ON_FAILURE_CONTINUE);
+    job.local.nodes = 1;
+    ask_end(&job, 35, 0);
+    ask_end(&job, 35, 0);
+    heard("signal 1 15\nsignal 1 18\n", "a local rank is asked to end, once");
+    awaits_call = 1;
+    (void)loop_run(loop);
+    awaits_call = 0;
+    heard("signal 1 9\n", "and killed when the grace is over");
+    (void)rank_pmi_exited(job.rank_pmi, 0, 0, 0);
+    heard("", "while it runs there is no reply");
+    (void)rank_pmi_exited(job.rank_pmi, 1, 9, 1);
+    heard("reply to 2.35: 0\nrequest to 0: of 7, told 0, for 1 event 4 code 9 about 7.1\n",
+          "but when it has ended, of which the others learn");
+    ask_end(&job, 36, 0);
+    ask_end(&job, 37, 1);
+    heard("reply to 2.36: 0\nreply to 2.37: -74\n", "and at once if it had before");
     job_end(&job);
 }
 
@@ -352,6 +409,7 @@ int main(void)
     allocation_generate(&allocation, "n", 2, 2);
     test_notify();
     test_ends();
+    test_aborted();
     test_notice();
     test_lost();
     allocation_fini(&allocation);
