@@ -57,3 +57,21 @@ nothing_left() {
         diag "files: $(comm -13 <(echo "$files_before") <(left_files))"
     fi
 }
+
+# parent PID
+parent() {
+    awk '/^PPid:/ { print $2 }' "/proc/$1/status"
+}
+
+# find_daemon RANK: sets $daemon; a rank is a child of its daemon's helper.
+find_daemon() {
+    local file files
+    daemon=
+    files=$(grep -lzx "BANYAN_RANK=$1" /proc/[0-9]*/environ 2>/dev/null)
+    # shellcheck disable=SC2086
+    for file in $(grep -lzx "BT_MARK=$mark" $files /dev/null 2>/dev/null); do
+        daemon=$(parent "$(parent "${file//[!0-9]/}")")
+        [ -n "$daemon" ] && return
+    done
+    return 1
+}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Publish, lookup and unpublish by real clients: of libpmix (test/tool/pmix_names.c), of PMI-1 and of PMI-2, on one node
-# and on four, with all ranges and persistences; then daemons are killed, and nothing is lost.
+# and on four, with all ranges and persistences.
 . "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
 . "$srcdir/test/support/run_lib.sh"
 
@@ -72,5 +72,42 @@ names "pub:s:x SUCCESS;look:s:local SUCCESS s=x@0;look:s:local NOT-FOUND;look:s:
 names "pub:e:x:exits SUCCESS;pub:p:x:app SUCCESS;look:e,p SUCCESS p=x@0" "the end of a process" \
     --on-failure continue --virtual-nodes 4 --per-node 1 -n 4 -- \
     r0:pub:e:x:exits r0:pub:p:x:app fence r1:sleep:1500 r1:look:e,p
+
+# ---- PMI-1 ----
+
+cat >"$scratch/pmi1" <<'SH'
+#!/bin/bash
+say() {
+    local answer
+    echo "$1" >&"$PMI_FD"
+    read -r -u "$PMI_FD" answer
+    [ -z "$2" ] || echo "$PMI_RANK $answer"
+}
+say "cmd=init pmi_version=1 pmi_subversion=1"
+[ "$PMI_RANK" != 0 ] || say "cmd=publish_name service=ocean port=tag#0\$a b" print
+say "cmd=barrier_in"
+[ "$PMI_RANK" != 3 ] || say "cmd=publish_name service=ocean port=x" print
+[ "$PMI_RANK" != 3 ] || say "cmd=lookup_name service=ocean" print
+[ "$PMI_RANK" != 3 ] || say "cmd=lookup_name service=desert" print
+say "cmd=barrier_in"
+[ "$PMI_RANK" != 0 ] || say "cmd=unpublish_name service=ocean" print
+[ "$PMI_RANK" != 0 ] || say "cmd=unpublish_name service=ocean" print
+say "cmd=barrier_in"
+[ "$PMI_RANK" != 2 ] || say "cmd=lookup_name service=ocean" print
+say "cmd=finalize"
+SH
+chmod +x "$scratch/pmi1"
+for nodes in one four; do
+    declare -n options=$nodes
+    run "$banyan" run --timeout 60 --mpi pmi1 "${options[@]}" "$scratch/pmi1" </dev/null
+    is "$status:$(sort <<<"$out")" "0:0 cmd=publish_result info=ok rc=0 msg=success
+0 cmd=unpublish_result info=fail rc=-1 msg=service_not_found
+0 cmd=unpublish_result info=ok rc=0 msg=success
+2 cmd=lookup_result info=fail rc=-1 msg=service_not_found
+3 cmd=lookup_result info=fail rc=-1 msg=service_not_found
+3 cmd=lookup_result info=ok rc=0 port=tag#0\$a b
+3 cmd=publish_result info=fail rc=-1 msg=service_is_already_published" "names of PMI-1 on $nodes"
+    [ -z "$err" ] || diag "$err"
+done
 
 done_testing

@@ -6,6 +6,7 @@
  *     look:KEY[,KEY...][:OPTION...]
  *     unpub:KEY[,KEY...][:OPTION...]        KEY "*": all
  *     fence  sleep:MS  exit                 exit: without finalize
+ *     await:FILE                            until there is such a file
  *     bench:COUNT                           publishes COUNT keys, looks up those of the next rank, unpublishes
  *
  * and with "rRANK:" before it for that rank alone.  Options: local, namespace, session, global, rm, process, custom=0+2
@@ -213,9 +214,12 @@ static void call(const char *text)
         status = bench(atoi(names));
     else if (strcmp(what, "sleep") == 0)
         usleep((useconds_t)atoi(names) * 1000);
+    else if (strcmp(what, "await") == 0)
+        while (access(names, F_OK) < 0)
+            usleep(10000);
     else if (strcmp(what, "exit") == 0)
         _exit(0);
-    if (names != NULL && strcmp(what, "sleep") != 0)
+    if (names != NULL && strcmp(what, "sleep") != 0 && strcmp(what, "await") != 0)
         printf("%s %s%s\n", text, PMIx_Error_string(status), found);
     else if (status != PMIX_SUCCESS)
         printf("%s %s\n", text, PMIx_Error_string(status));

@@ -3,7 +3,7 @@
  * A client of PMI-2 with Slurm's library (libpmi2), for test/system/run_pmi2.sh.  Each rank prints what is
  * wrong, or "rank R of N is content".
  *
- *     pmi2_client exchange NODES   values, attributes, fences, limits
+ *     pmi2_client exchange NODES   values, attributes, fences, limits, names
  *     pmi2_client abort RANK       that rank aborts with status 17, the others wait in a fence
  *     pmi2_client late RANK        that rank ends without finalize, the others wait in a fence
  */
@@ -54,6 +54,28 @@ static void exchange(const char *job)
     check(PMI2_KVS_Get(NULL, PMI2_ID_NULL, "nobody-has-put-this", value, sizeof(value), &length) !=
               PMI2_SUCCESS,
           "get of nothing");
+}
+
+/* The last rank publishes a name, which is found until it removes it. */
+static void names(void)
+{
+    char port[PMI2_MAX_VALLEN] = "";
+
+    if (rank == size - 1)
+        check(PMI2_Nameserv_publish("ocean", NULL, "a;b=c d") == PMI2_SUCCESS, "publish");
+    check(PMI2_KVS_Fence() == PMI2_SUCCESS, "fence");
+    check(PMI2_Nameserv_lookup("ocean", NULL, port, sizeof(port)) == PMI2_SUCCESS &&
+              strcmp(port, "a;b=c d") == 0,
+          "lookup");
+    check(PMI2_Nameserv_lookup("desert", NULL, port, sizeof(port)) != PMI2_SUCCESS,
+          "lookup of nothing");
+    check(rank == 0 || PMI2_Nameserv_publish("ocean", NULL, "x") != PMI2_SUCCESS, "publish again");
+    check(PMI2_KVS_Fence() == PMI2_SUCCESS, "fence");
+    if (rank == size - 1)
+        check(PMI2_Nameserv_unpublish("ocean", NULL) == PMI2_SUCCESS, "unpublish");
+    check(PMI2_KVS_Fence() == PMI2_SUCCESS, "fence");
+    check(PMI2_Nameserv_lookup("ocean", NULL, port, sizeof(port)) != PMI2_SUCCESS,
+          "lookup of a name that has been removed");
 }
 
 static void limits(void)
@@ -125,6 +147,7 @@ static int run(const char *what, int number)
         limits();
         attributes(number);
         exchange(job);
+        names();
     }
     return PMI2_Finalize() == PMI2_SUCCESS ? wrong : 4;
 }

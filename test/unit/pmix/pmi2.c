@@ -6,6 +6,7 @@
 #include "config.h"
 
 #include "pmix/pmi2_wire.h"
+#include "pmix/pmi_names.h"
 #include "pmix/pmi_kvs.h"
 #include "test/support/pmi_clients.h"
 #include "test/support/tap.h"
@@ -364,8 +365,36 @@ static void test_garbage(void)
     pass("garbage harms nobody");
 }
 
+/* pmix/pmi_socket_names.c; pmi1.c has more of it. */
+static void test_names(void)
+{
+    struct pmi_names_found found = {.value = {(const unsigned char *)"a;b", 3}};
+    struct buffer data = {0};
+    struct pmi_clients node;
+
+    both_init(&node, 0);
+    is_string(ask(&node, 0, "cmd=name-publish;thrid=7;name=s;port=a;;b;"), "",
+              "a publish waits for its answer");
+    is_string(pmi_clients_asked(&node), "publish pmi:s a;b", "the name service is asked");
+    buffer_clear(&node.replies[0]);
+    pmi_socket_events.done(node.socket, node.asked.id, 0, NULL, 0);
+    is_string(told(&node, 0), "cmd=name-publish-response;thrid=7;rc=0;", "the thread is answered");
+    (void)ask(&node, 1, "cmd=name-lookup;name=s;");
+    pmi_names_found_encode(&found, &data);
+    pmi_socket_events.done(node.socket, node.asked.id, 0, data.data, data.length_bytes);
+    is_string(told(&node, 1), "cmd=name-lookup-response;rc=0;value=a;;b;", "a lookup");
+    (void)ask(&node, 0, "cmd=name-publish;name=s;port=q;");
+    pmi_socket_events.done(node.socket, node.asked.id, -EEXIST, NULL, 0);
+    has_string(told(&node, 0), "cmd=name-publish-response;rc=14;errmsg=", "a name twice");
+    has_string(ask(&node, 0, "cmd=name-publish;name=s;"), "rc=3;errmsg=", "no port");
+    has_string(ask(&node, 0, "cmd=name-lookup;"), "rc=3;errmsg=", "no name");
+    buffer_fini(&data);
+    pmi_clients_fini(&node);
+}
+
 int main(void)
 {
+    test_names();
     test_job();
     test_values();
     test_both();
