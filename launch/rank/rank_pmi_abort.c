@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Abort.  Of a whole job it is the job's end.  Of some ranks (PMIx 4.1, 10.1): the nodes of these are requested to end
+ * Abort.  Of a whole job it is the job's end.  Of some ranks: the nodes of these are requested to end
  * them, by SIGTERM and after the grace SIGKILL, and reply when they have ended; then the caller is answered.  What
  * their end means for the job is a matter of its policy, as with every rank that fails.
  *
