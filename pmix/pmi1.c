@@ -8,10 +8,12 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "pmix/pmi1_wire.h"
 #include "pmix/pmi_socket_internal.h"
+#include "pmix/pmi_spawn.h"
 
 struct pmi1_command {
     const char *name;
@@ -232,15 +234,7 @@ static int on_lookup_name(struct pmi_socket *socket, uint32_t index, const char 
     return 0;
 }
 
-/* ---- what is not served yet ---- */
-
-static void refuse_spawn(struct pmi_socket *socket, uint32_t index)
-{
-    struct pmi_process process = pmi_socket_process(socket, index);
-
-    socket->ops.unserved(socket->ops.context, &process, PMI_SERVICE_SPAWN);
-    answer_client(socket, index, "cmd=spawn_result rc=-1 msg=spawning_is_not_supported");
-}
+/* ---- spawn ---- */
 
 /* mcmd=spawn opens a block of lines, one pair each, up to endcmd; several blocks may be one spawn. */
 static int on_spawn(struct pmi_socket *socket, uint32_t index, const char *line,
@@ -248,24 +242,64 @@ static int on_spawn(struct pmi_socket *socket, uint32_t index, const char *line,
 {
     struct pmi_client *client = &socket->clients[index];
 
+    if (client->spawn == NULL)
+        client->spawn = pmi_socket_spawn_create();
     client->state = PMI_CLIENT_SPAWNING;
     client->spawns_total = 1;
     client->spawns_so_far = 1;
     return 0;
 }
 
-static void spawn_line(struct pmi_socket *socket, uint32_t index, const char *line)
+static void spawn_end(struct pmi_socket *socket, uint32_t index)
 {
     struct pmi_client *client = &socket->clients[index];
+    struct pmi_socket_spawn *spawn = client->spawn;
 
-    if (strcmp(line, "endcmd") != 0) {
-        client->spawns_total = pmi1_wire_number(line, "totspawns", client->spawns_total);
-        client->spawns_so_far = pmi1_wire_number(line, "spawnssofar", client->spawns_so_far);
+    client->state = PMI_CLIENT_READY;
+    pmi_socket_spawn_app(spawn);
+    if (client->spawns_so_far < client->spawns_total)
+        return;
+    client->spawn = NULL;
+    pmi_socket_spawn(socket, index, spawn, NULL);
+}
+
+/* A value goes to the end of the line. */
+static void spawn_line(struct pmi_socket *socket, uint32_t index, char *line)
+{
+    struct pmi_client *client = &socket->clients[index];
+    char *equals = strchr(line, '=');
+
+    if (strcmp(line, "endcmd") == 0) {
+        spawn_end(socket, index);
         return;
     }
-    client->state = PMI_CLIENT_READY;
-    if (client->spawns_so_far >= client->spawns_total)
-        refuse_spawn(socket, index);
+    if (equals == NULL)
+        return;
+    *equals = '\0';
+    if (strcmp(line, "totspawns") == 0)
+        client->spawns_total = strtol(equals + 1, NULL, 10);
+    else if (strcmp(line, "spawnssofar") == 0)
+        client->spawns_so_far = strtol(equals + 1, NULL, 10);
+    else
+        pmi_socket_spawn_word(client->spawn, line, equals + 1);
+}
+
+/* Without errcodes, which for many processes are more than a client can read: all have been started. */
+static void spawned(struct pmi_socket *socket, uint32_t index,
+                    const struct pmi_spawn_answer *answer, const char *thread)
+{
+    char reason[PMI_SPAWN_REASON_MAX];
+
+    assert(thread == NULL);
+    if (answer->failure == PMI_SPAWN_FAILURE_NONE) {
+        answer_client(socket, index, "cmd=spawn_result rc=0");
+        return;
+    }
+    snprintf(reason, sizeof(reason), "%s", answer->reason);
+    for (char *byte = reason; *byte != '\0'; byte++)
+        if (*byte == ' ' || *byte == '\n' || *byte == '=')
+            *byte = '_';
+    answer_client(socket, index, "cmd=spawn_result rc=-1 msg=%s", reason);
 }
 
 /* ---- lines ---- */
@@ -335,4 +369,5 @@ static ssize_t cut(const struct buffer *input, struct error *error)
 const struct pmi_protocol pmi1_protocol = {.cut = cut,
                                            .run = run_line,
                                            .released = released,
-                                           .named = named};
+                                           .named = named,
+                                           .spawned = spawned};

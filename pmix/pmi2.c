@@ -13,6 +13,7 @@
 
 #include "pmix/pmi2_wire.h"
 #include "pmix/pmi_socket_internal.h"
+#include "pmix/pmi_spawn.h"
 
 /* Codes of the standard. */
 #define PMI2_ERR_INVALID_ARG        3
@@ -102,6 +103,8 @@ static int on_fullinit(struct pmi_socket *socket, uint32_t index, const struct p
     pmi2_wire_add_number(&out, "rank", socket->local_ranks[index]);
     pmi2_wire_add_number(&out, "size", socket->size);
     pmi2_wire_add_number(&out, "appnum", socket->local_apps[index]);
+    if (socket->spawner != NULL)
+        pmi2_wire_add(&out, "spawner-jobid", socket->spawner);
     pmi2_wire_add(&out, "debugged", "FALSE");
     pmi2_wire_add(&out, "pmiverbose", "FALSE");
     answer_send(socket, index, &out);
@@ -435,6 +438,34 @@ static int on_unpublish(struct pmi_socket *socket, uint32_t index, const struct 
     return 0;
 }
 
+/* ---- spawn ---- */
+
+static int on_spawn(struct pmi_socket *socket, uint32_t index, const struct pmi2_pairs *pairs,
+                    struct error *error)
+{
+    struct pmi_socket_spawn *spawn = pmi_socket_spawn_create();
+
+    for (size_t i = 0; i < pairs->count; i++)
+        pmi_socket_spawn_word(spawn, pairs->items[i].key, pairs->items[i].value);
+    pmi_socket_spawn_app(spawn);
+    pmi_socket_spawn(socket, index, spawn, thread_of(pairs));
+    return 0;
+}
+
+static void spawned(struct pmi_socket *socket, uint32_t index,
+                    const struct pmi_spawn_answer *spawn_answer, const char *thread)
+{
+    struct buffer out = {0};
+
+    if (spawn_answer->failure != PMI_SPAWN_FAILURE_NONE) {
+        answer(socket, index, "spawn", thread, PMI2_ERR_OTHER, spawn_answer->reason);
+        return;
+    }
+    answer_begin(&out, "spawn", thread, 0);
+    pmi2_wire_add(&out, "jobid", spawn_answer->namespace);
+    answer_send(socket, index, &out);
+}
+
 /* ---- messages ---- */
 
 static const struct pmi2_command commands[] = {
@@ -453,6 +484,7 @@ static const struct pmi2_command commands[] = {
     {"name-publish", 1, on_publish},
     {"name-lookup", 1, on_lookup},
     {"name-unpublish", 1, on_unpublish},
+    {"spawn", 1, on_spawn},
 };
 
 static const struct pmi2_command *command_find(const char *name)
@@ -489,4 +521,5 @@ static int run(struct pmi_socket *socket, uint32_t index, char *message, struct 
 const struct pmi_protocol pmi2_protocol = {.cut = pmi2_wire_cut,
                                            .run = run,
                                            .released = released,
-                                           .named = named};
+                                           .named = named,
+                                           .spawned = spawned};

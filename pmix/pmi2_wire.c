@@ -25,6 +25,15 @@ static long length_decode(const unsigned char *data)
     return digits > 0 && i == PMI2_LENGTH_BYTES ? length : -EPROTO;
 }
 
+/* MPICH 4.0's pmi2/simple counts the length field, too, and sends as many bytes of anything after the
+ * text (see also pmi2_wire_decode). */
+static int has_inner_nul(const unsigned char *data, size_t bytes)
+{
+    const unsigned char *nul = memchr(data, '\0', bytes);
+
+    return nul != NULL && data + bytes - nul > PMI2_LENGTH_BYTES;
+}
+
 ssize_t pmi2_wire_cut(const struct buffer *input, struct error *error)
 {
     long length;
@@ -39,7 +48,7 @@ ssize_t pmi2_wire_cut(const struct buffer *input, struct error *error)
                          PMI2_MESSAGE_BYTES);
     if (input->length_bytes < (size_t)length + PMI2_LENGTH_BYTES)
         return 0;
-    if (memchr(input->data, '\0', (size_t)length + PMI2_LENGTH_BYTES) != NULL)
+    if (has_inner_nul(input->data, (size_t)length + PMI2_LENGTH_BYTES))
         return error_set(error, -EPROTO, "PMI-2: a message with a NUL byte");
     return length + PMI2_LENGTH_BYTES;
 }
@@ -69,6 +78,8 @@ int pmi2_wire_decode(char *message, struct pmi2_pairs *ret_pairs)
     while (*next != '\0') {
         char *key = next, *equals = strchr(next, '=');
 
+        if (equals == NULL && pairs.count > 0 && strlen(key) <= PMI2_LENGTH_BYTES)
+            break;
         if (equals == NULL || equals == key || memchr(key, ';', (size_t)(equals - key)) != NULL) {
             pmi2_wire_fini(&pairs);
             return -EPROTO;

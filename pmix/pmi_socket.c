@@ -87,8 +87,8 @@ static void on_done(void *speaker, uint64_t id, int status, const void *data, si
 
     if (socket->barrier_is_under_way && id == socket->barrier_id)
         barrier_done(socket, status, data, bytes);
-    else
-        (void)pmi_socket_name_done(socket, id, status, data, bytes);
+    else if (!pmi_socket_name_done(socket, id, status, data, bytes))
+        (void)pmi_socket_spawn_done(socket, id, status, data, bytes);
 }
 
 const struct pmi_events pmi_socket_events = {.done = on_done};
@@ -148,11 +148,19 @@ int pmi_socket_closed(struct pmi_socket *socket, uint32_t local_index)
         socket->in_barrier--;
     client->state = PMI_CLIENT_CLOSED;
     pmi2_forget(socket, local_index);
+    pmi_socket_spawn_forget(socket, local_index);
     barrier_check(socket);
     return is_abnormal;
 }
 
 /* ---- life ---- */
+
+/* Of a request whose limits were another's. */
+static void preput(struct pmi_socket *socket, const char *key, const char *value)
+{
+    if (key[0] != '\0' && strlen(key) < PMI_KVS_KEY_BYTES && strlen(value) < PMI_KVS_VALUE_BYTES)
+        pmi_kvs_preset(socket->kvs, key, value);
+}
 
 struct pmi_socket *pmi_socket_create(const struct pmi_socket_config *config)
 {
@@ -177,8 +185,13 @@ struct pmi_socket *pmi_socket_create(const struct pmi_socket_config *config)
     socket->attributes = hash_map_create();
     list_init(&socket->attribute_waits);
     socket->name_waits = hash_map_create();
+    list_init(&socket->spawn_waits);
     if (config->process_mapping != NULL && config->process_mapping[0] != '\0')
         pmi_kvs_preset(socket->kvs, "PMI_process_mapping", config->process_mapping);
+    for (uint32_t i = 0; i < config->preput_count; i++)
+        preput(socket, config->preput[i].key, config->preput[i].value);
+    if (config->spawner != NULL)
+        socket->spawner = memory_copy_string(config->spawner);
     return socket;
 }
 
@@ -191,6 +204,7 @@ void pmi_socket_destroy(struct pmi_socket *socket)
         return;
     for (uint32_t i = 0; i < socket->local_count; i++) {
         pmi2_forget(socket, i);
+        pmi_socket_spawn_forget(socket, i);
         buffer_fini(&socket->clients[i].input);
     }
     while ((value = hash_map_next(socket->attributes, &cursor)) != NULL)
@@ -202,6 +216,7 @@ void pmi_socket_destroy(struct pmi_socket *socket)
     free(socket->local_ranks);
     free(socket->local_apps);
     free(socket->kvs_name);
+    free(socket->spawner);
     free(socket);
 }
 

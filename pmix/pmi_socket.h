@@ -21,6 +21,11 @@ struct pmi_socket;
 typedef void pmi_socket_reply_function(void *context, uint32_t local_index, const void *data,
                                        size_t bytes);
 
+struct pmi_socket_pair {
+    const char *key;
+    const char *value;
+};
+
 struct pmi_socket_config {
     uint32_t job;
     const char *kvs_name; /* the namespace */
@@ -31,6 +36,9 @@ struct pmi_socket_config {
     const uint32_t *local_apps;
     /* Value of PMI_process_mapping, "(vector,(first node,nodes,ranks per node),...)" */
     const char *process_mapping;
+    const char *spawner; /* the namespace of the processes that have spawned the job; NULL: none */
+    const struct pmi_socket_pair *preput; /* values that it is spawned with */
+    uint32_t preput_count;
     /* connected is the client's first message; collective is a barrier of the job, with this node's
      * puts since the last one as data (may be empty).  Copied. */
     const struct pmi_ops *ops;

@@ -12,6 +12,9 @@
 #include "pmix/pmi_kvs.h"
 #include "pmix/pmi_socket.h"
 
+struct pmi_spawn_answer;
+struct pmi_socket_spawn;
+
 enum pmi_client_state {
     PMI_CLIENT_NEW,        /* has not sent init */
     PMI_CLIENT_READY,      /* may send any command */
@@ -32,6 +35,9 @@ struct pmi_protocol {
     /* The client's publish, lookup or unpublish has ended; port: of a lookup that has found it. */
     void (*named)(struct pmi_socket *socket, uint32_t index, enum pmi_request_kind kind, int status,
                   const char *port, const char *thread);
+    /* The client's request to spawn has been granted or has failed. */
+    void (*spawned)(struct pmi_socket *socket, uint32_t index,
+                    const struct pmi_spawn_answer *answer, const char *thread);
 };
 
 extern const struct pmi_protocol pmi1_protocol;
@@ -41,7 +47,8 @@ struct pmi_client {
     enum pmi_client_state state;
     const struct pmi_protocol *protocol; /* of PMI-1 until the client says otherwise */
     struct buffer input;                 /* what has been received of its next message */
-    long spawns_total;                   /* PMI-1: parts of the current spawn */
+    struct pmi_socket_spawn *spawn;      /* PMI-1: that is being described; NULL: none */
+    long spawns_total;                   /* its parts */
     long spawns_so_far;
     char *thread; /* PMI-2: that waits in the barrier; NULL: not said */
 };
@@ -51,6 +58,7 @@ struct pmi_socket {
     pmi_socket_reply_function *reply;
     uint32_t job;
     char *kvs_name;
+    char *spawner; /* NULL: nobody */
     uint32_t size;
     uint32_t universe_size;
     uint32_t local_count;
@@ -65,6 +73,7 @@ struct pmi_socket {
     struct hash_map *attributes; /* PMI-2's of this node: name -> value */
     struct list attribute_waits; /* struct attribute_wait of pmi2.c */
     struct hash_map *name_waits; /* id -> struct name_wait of pmi_socket_names.c */
+    struct list spawn_waits;     /* struct spawn_wait of pmi_socket_spawn.c */
 };
 
 struct pmi_process pmi_socket_process(const struct pmi_socket *socket, uint32_t index);
@@ -84,6 +93,21 @@ void pmi_socket_name(struct pmi_socket *socket, uint32_t index, enum pmi_request
 int pmi_socket_name_done(struct pmi_socket *socket, uint64_t id, int status, const void *data,
                          size_t bytes);
 void pmi_socket_name_close(struct pmi_socket *socket);
+/* pmi_socket_spawn.c: a request to spawn.  Errors in it are kept until the end. */
+struct pmi_socket_spawn *pmi_socket_spawn_create(void);
+void pmi_socket_spawn_destroy(struct pmi_socket_spawn *spawn);
+/* A key and its value; others than those of a program, its arguments, infos and preputs are ignored. */
+void pmi_socket_spawn_word(struct pmi_socket_spawn *spawn, const char *key, const char *value);
+/* The application is complete. */
+void pmi_socket_spawn_app(struct pmi_socket_spawn *spawn);
+/* The request is complete: `spawned` answers.  Takes spawn. */
+void pmi_socket_spawn(struct pmi_socket *socket, uint32_t index, struct pmi_socket_spawn *spawn,
+                      const char *thread);
+/* 1 if the id was that of such a request. */
+int pmi_socket_spawn_done(struct pmi_socket *socket, uint64_t id, int status, const void *data,
+                          size_t bytes);
+/* A client that has ended waits for no answer. */
+void pmi_socket_spawn_forget(struct pmi_socket *socket, uint32_t index);
 
 /* pmi2.c: a client that has ended waits for nothing. */
 void pmi2_forget(struct pmi_socket *socket, uint32_t index);

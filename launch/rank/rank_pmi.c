@@ -123,6 +123,18 @@ static void process_mapping(const struct rank_pmi *rank_pmi, struct buffer *out)
     free(runs.items);
 }
 
+/* The values that the job was spawned with, in memory that is the caller's to free. */
+static struct pmi_socket_pair *preput_pairs(const struct job_spec *spec)
+{
+    struct pmi_socket_pair *pairs =
+        memory_allocate_zeroed((spec->preput_count + 1) * sizeof(*pairs));
+
+    for (uint32_t i = 0; i < spec->preput_count; i++)
+        pairs[i] =
+            (struct pmi_socket_pair){.key = spec->preput[i].key, .value = spec->preput[i].value};
+    return pairs;
+}
+
 /* On a client's first message: a job that does not use PMI-1 does not pay for it. */
 static void socket_open(struct rank_pmi *rank_pmi)
 {
@@ -130,6 +142,8 @@ static void socket_open(struct rank_pmi *rank_pmi)
     const struct job_local *job = rank_pmi->config.job;
     struct pmi_ops ops = rank_pmi_ops(speaker);
     struct buffer mapping = {0};
+    struct pmi_socket_pair *preput = preput_pairs(&job->spec);
+    char spawner[PMI_NAMESPACE_BYTES];
     struct pmi_socket_config config = {
         .job = job->number,
         .kvs_name = rank_pmi->namespace,
@@ -140,14 +154,20 @@ static void socket_open(struct rank_pmi *rank_pmi)
         .local_apps = rank_pmi->apps,
         .ops = &ops,
         .reply = socket_reply,
+        .spawner = job->spec.parent > 0 ? spawner : NULL,
+        .preput = preput,
+        .preput_count = job->spec.preput_count,
     };
 
     assert(rank_pmi->socket == NULL && job->count > 0);
+    if (job->spec.parent > 0)
+        job_spec_namespace(rank_pmi->config.jobs_name, job->spec.parent, spawner, sizeof(spawner));
     process_mapping(rank_pmi, &mapping);
     config.process_mapping = buffer_string(&mapping);
     rank_pmi->socket = pmi_socket_create(&config);
     speaker->handle = rank_pmi->socket;
     buffer_fini(&mapping);
+    free(preput);
     for (uint32_t i = 0; i < job->count; i++)
         if (rank_pmi->clients[i].is_gone)
             (void)pmi_socket_closed(rank_pmi->socket, i);

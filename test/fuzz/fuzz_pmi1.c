@@ -19,7 +19,7 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
         "cmd=init pmi_version=1 pmi_subversion=1\n",
         "cmd=put kvsname=job key=k value=v\n",
         "cmd=get kvsname=job key=k\n",
-        "mcmd=spawn\ntotspawns=1\nendcmd\n",
+        "mcmd=spawn\nnprocs=2\nexecname=x\ntotspawns=1\narg1=a\npreput_key_0=k\npreput_val_0=v\nendcmd\n",
         "cmd=publish_name service=s port=p\n",
         "cmd=lookup_name service=s\n",
         "cmd=unpublish_name service=s\n",

@@ -20,6 +20,7 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
         "31    cmd=kvs-put;key=k;value=a;;b=;;;",
         "25    cmd=kvs-get;thrid=1;key=k;",
         "38    cmd=info-getnodeattr;key=a;wait=TRUE;",
+        "71    cmd=spawn;ncmds=1;ppkey0=k;ppval0=v;subcmd=x;maxprocs=2;argc=1;argv0=a;",
         "14    cmd=kvs-fence;",
         "39    cmd=name-publish;thrid=2;name=s;port=p;",
         "23    cmd=name-lookup;name=s;",

@@ -9,6 +9,7 @@
 
 #include "pmix/pmi_names.h"
 #include "pmix/pmi_socket.h"
+#include "pmix/pmi_spawn.h"
 
 static void on_reply(void *context, uint32_t index, const void *data, size_t bytes)
 {
@@ -41,10 +42,15 @@ static void on_request(void *context, const struct pmi_request *request)
 {
     struct pmi_names names;
     struct wire_reader reader;
+    struct pmi_spawn spawn;
 
     wire_reader_init(&reader, request->data, request->data_bytes);
     assert(request->kind > PMI_REQUEST_UNPUBLISH ||
            (pmi_names_decode(&names, &reader) == 0 && names.count == 1));
+    assert(request->kind != PMI_REQUEST_SPAWN ||
+           pmi_spawn_decode(&spawn, request->data, request->data_bytes) == 0);
+    if (request->kind == PMI_REQUEST_SPAWN)
+        pmi_spawn_fini(&spawn);
     request_id = request->id;
     if (request->id % 2 == 0)
         pmi_socket_events.done(asked, request->id, -ENOENT, NULL, 0);

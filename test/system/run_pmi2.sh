@@ -37,6 +37,17 @@ content "three nodes with 3, 3 and 1 ranks" 7 --virtual-nodes 3 --per-node 3 -n 
 content "ranks round robin over nodes" 7 --virtual-nodes 3 -n 7 --oversubscribe --map-by node \
     -- exchange 3
 
+# ---- spawn ----
+
+for nodes in "--slots 6 -n 2" "--virtual-nodes 4 --slots 2 --per-node 1 -n 4"; do
+    read -ra options <<<"$nodes"
+    run "$banyan" run --timeout 60 --oversubscribe "${options[@]}" "$program" spawn 2 </dev/null
+    is "$status:$(grep -c "^child [012] of 3: spawned 1, program 0 in /: 'two words;' 'hello; you'\$" <<<"$out"):$(
+        grep -c "^child [012] of 3: spawned 1, program 1 in -: 'two words;' 'hello; you'\$" <<<"$out"):$(
+        grep -c "is content" <<<"$out")" "0:2:1:${options[*]: -1}" "PMI2_Job_Spawn with $nodes"
+    [ $status -eq 0 ] || diag "$out $err"
+done
+
 run "$banyan" run --timeout 60 --virtual-nodes 4 --per-node 2 -n 8 "$program" abort 5 </dev/null
 is "$status" 1 "PMI2_Abort ends the job"
 like "$err" 'rank 5 on v3 .*enough' "with the rank's word"

@@ -5,6 +5,7 @@
  *
  *     pmi2_client exchange NODES   values, attributes, fences, limits, names
  *     pmi2_client abort RANK       that rank aborts with status 17, the others wait in a fence
+ *     pmi2_client spawn CHILDREN   spawns that many of itself, which find a value and their arguments
  *     pmi2_client late RANK        that rank ends without finalize, the others wait in a fence
  */
 #include <slurm/pmi2.h>
@@ -127,7 +128,47 @@ static void attributes(int nodes)
           "an attribute of this node");
 }
 
-static int run(const char *what, int number)
+/* The first rank spawns two programs, as which this one says what it has been given. */
+static void spawn(const char *program, int children)
+{
+    struct MPID_Info preput = {.key = "greeting", .value = "hello; you"};
+    struct MPID_Info infos[] = {{.key = "wdir", .value = "/"}};
+    const char *commands[] = {program, program};
+    const char *arguments[] = {"child", "two words;"};
+    const char **vectors[] = {arguments, arguments};
+    const struct MPID_Info *preputs[] = {&preput}, *info_vectors[] = {infos, infos};
+    int counts[] = {2, 2}, processes[] = {children, 1}, info_counts[] = {1, 0}, errors[64];
+    char job[256] = "";
+
+    check(PMI2_Job_Spawn(2, commands, counts, vectors, processes, info_counts, info_vectors, 1,
+                         preputs, job, sizeof(job), errors) == PMI2_SUCCESS &&
+              job[0] != '\0',
+          "spawn");
+    commands[0] = "/no/such/program";
+    check(PMI2_Job_Spawn(1, commands, counts, vectors, processes, info_counts, info_vectors, 0,
+                         NULL, job, sizeof(job), errors) != PMI2_SUCCESS,
+          "spawn of what is not there");
+}
+
+static int child(const char *argument)
+{
+    char value[PMI2_MAX_VALLEN] = "", directory[256] = "";
+    int spawned, appnum, length;
+
+    if (PMI2_Init(&spawned, &size, &rank, &appnum) != PMI2_SUCCESS)
+        return 2;
+    check(PMI2_KVS_Get(NULL, PMI2_ID_NULL, "greeting", value, sizeof(value), &length) ==
+              PMI2_SUCCESS,
+          "the value it is spawned with");
+    check(PMI2_KVS_Fence() == PMI2_SUCCESS, "a fence of the children");
+    if (getcwd(directory, sizeof(directory)) == NULL)
+        return 3;
+    printf("child %d of %d: spawned %d, program %d in %s: '%s' '%s'\n", rank, size, spawned, appnum,
+           appnum == 0 ? directory : "-", argument, value);
+    return PMI2_Finalize() == PMI2_SUCCESS ? wrong : 4;
+}
+
+static int run(const char *program, const char *what, int number)
 {
     int spawned, appnum, other;
     char job[256];
@@ -141,6 +182,8 @@ static int run(const char *what, int number)
         PMI2_Abort(17, "enough");
     if (strcmp(what, "late") == 0 && rank == number)
         _exit(0);
+    if (strcmp(what, "spawn") == 0 && rank == 0)
+        spawn(program, number);
     if (strcmp(what, "exchange") != 0) {
         (void)PMI2_KVS_Fence();
     } else {
@@ -158,7 +201,9 @@ int main(int argc, char **argv)
 
     if (argc != 3)
         return 2;
-    status = run(argv[1], atoi(argv[2]));
+    if (strcmp(argv[1], "child") == 0)
+        return child(argv[2]);
+    status = run(argv[0], argv[1], atoi(argv[2]));
     if (status == 0)
         printf("rank %d of %d is content\n", rank, size);
     return status;

@@ -14,6 +14,7 @@
 #include "pmix/pmi1_wire.h"
 #include "pmix/pmi_names.h"
 #include "pmix/pmi_kvs_wire.h"
+#include "pmix/pmi_spawn.h"
 
 static const char init[] = "cmd=init pmi_version=1 pmi_subversion=1\n";
 
@@ -283,14 +284,6 @@ static void test_rest(void)
 
     pmi_clients_init(&node, 0, "");
     pmi_clients_say(&node, 0, init);
-    is_string(pmi_clients_say(&node, 0,
-                              "mcmd=spawn\nnprocs=1\nexecname=x\ntotspawns=2\nspawnssofar=1\n"
-                              "argcnt=0\nendcmd\n"),
-              "", "a spawn in two parts");
-    is_string(
-        pmi_clients_say(&node, 0, "mcmd=spawn\nnprocs=1\ntotspawns=2\nspawnssofar=2\nendcmd\n"),
-        "cmd=spawn_result rc=-1 msg=spawning_is_not_supported\n", "is refused once");
-    is_int(node.refusals, 1, "the owner is told of it");
     has_string(pmi_clients_say(&node, 0, "cmd=get_appnum\n"), "appnum=0",
                "and nothing is left over");
     pmi_clients_say(&node, 0, "cmd=abort exitcode=9\n");
@@ -298,6 +291,72 @@ static void test_rest(void)
     pmi_clients_say(&node, 0, "cmd=barrier_in\n");
     pmi_clients_say(&node, 0, "cmd=abort exitcode=99999999999999999999\n");
     ok(node.aborts == 2 && node.abort_status == 1, "abort in a barrier, with a code beyond all");
+    pmi_clients_fini(&node);
+}
+
+/* The request, as the owner was asked for it. */
+static void spawn_of(const struct pmi_clients *node, struct pmi_spawn *spawn)
+{
+    is_int(pmi_spawn_decode(spawn, node->asked_data.data, node->asked_data.length_bytes), 0,
+           "a request to spawn");
+}
+
+static void spawn_done(struct pmi_clients *node, const struct pmi_spawn_answer *answer)
+{
+    struct buffer data = {0};
+
+    buffer_clear(&node->replies[0]);
+    pmi_spawn_answer_encode(answer, &data);
+    pmi_socket_events.done(node->socket, node->asked.id, 0, data.data, data.length_bytes);
+    buffer_fini(&data);
+}
+
+static const char spawn_text[] =
+    "mcmd=spawn\nnprocs=3\nexecname=/bin/a b\ntotspawns=2\nspawnssofar=1\narg1=one two=2\n"
+    "arg2=totspawns=1 x\nargcnt=2\npreput_num=1\npreput_key_0=port\npreput_val_0=p o=r;t\n"
+    "info_num=2\ninfo_key_0=wdir\ninfo_val_0=/x y\ninfo_key_1=no such\ninfo_val_1=\nendcmd\n";
+
+static void test_spawn(void)
+{
+    struct pmi_spawn_answer good = {.job = 9, .processes = 4, .namespace = "n"};
+    struct pmi_spawn_answer bad = {.failure = PMI_SPAWN_FAILURE_MAP, .reason = "no free slot"};
+    struct pmi_clients node;
+    struct pmi_spawn spawn;
+
+    pmi_clients_init(&node, 0, "");
+    pmi_clients_say(&node, 0, init);
+    is_string(pmi_clients_say(&node, 0, spawn_text), "", "the first of two programs");
+    is_uint(node.asked.id, 0, "is not all");
+    is_string(pmi_clients_say(&node, 0,
+                              "mcmd=spawn\nnprocs=1\nexecname=b\ntotspawns=2\nspawnssofar=2\n"
+                              "argcnt=0\nendcmd\n"),
+              "", "the second one");
+    spawn_of(&node, &spawn);
+    ok(spawn.apps_count == 2 && spawn.preput_count == 1, "has both, and a value for them");
+    is_string(spawn.apps[0].argv[0], "/bin/a b", "a program");
+    is_string(spawn.apps[0].argv[1], "one two=2", "an argument with every sign");
+    is_string(spawn.apps[0].argv[2], "totspawns=1 x", "one like a key");
+    ok(spawn.apps[0].argv[3] == NULL && spawn.apps[1].argv[1] == NULL, "and no others");
+    ok(spawn.apps[0].processes == 3 && spawn.apps[1].processes == 1, "numbers of processes");
+    is_string(spawn.apps[0].directory, "/x y", "an info");
+    is_string(spawn.preput[0].value, "p o=r;t", "the value");
+    pmi_spawn_fini(&spawn);
+    spawn_done(&node, &good);
+    is_string(buffer_string(&node.replies[0]), "cmd=spawn_result rc=0\n", "it has been done");
+    pmi_clients_say(&node, 0, "mcmd=spawn\nnprocs=1\nexecname=b\nendcmd\n");
+    spawn_done(&node, &bad);
+    is_string(buffer_string(&node.replies[0]), "cmd=spawn_result rc=-1 msg=no_free_slot\n",
+              "or has failed");
+    is_string(pmi_clients_say(&node, 0, "mcmd=spawn\nnprocs=1\nendcmd\n"),
+              "cmd=spawn_result rc=-1 msg=the_request_is_incomplete_or_too_long\n", "no program");
+    has_string(pmi_clients_say(&node, 0, "mcmd=spawn\nnprocs=0\nexecname=b\nendcmd\n"), "rc=-1",
+               "no process");
+    has_string(pmi_clients_say(&node, 0, "mcmd=spawn\nexecname=b\npreput_val_0=v\nendcmd\n"),
+               "rc=-1", "a value without a key");
+    pmi_clients_say(&node, 0, "mcmd=spawn\nnprocs=1\nexecname=b\nendcmd\n");
+    is_int(pmi_socket_closed(node.socket, 0), 1, "who waits for a job may die");
+    spawn_done(&node, &good);
+    is_string(buffer_string(&node.replies[0]), "", "and hears no more");
     pmi_clients_fini(&node);
 }
 
@@ -358,6 +417,7 @@ int main(void)
     test_limits();
     test_names();
     test_rest();
+    test_spawn();
     test_mapping();
     test_garbage();
     return done_testing();

@@ -8,6 +8,7 @@
 #include "pmix/pmi2_wire.h"
 #include "pmix/pmi_names.h"
 #include "pmix/pmi_kvs.h"
+#include "pmix/pmi_spawn.h"
 #include "test/support/pmi_clients.h"
 #include "test/support/tap.h"
 
@@ -255,6 +256,50 @@ static void test_abort(void)
     pmi_clients_fini(&node);
 }
 
+static void test_spawn(void)
+{
+    struct pmi_spawn_answer good = {.job = 9, .processes = 3, .namespace = "space"};
+    struct pmi_spawn_answer bad = {.failure = PMI_SPAWN_FAILURE_EXECUTABLE, .reason = "no a;b"};
+    struct pmi_clients node;
+    struct pmi_spawn spawn;
+
+    both_init(&node, 0);
+    for (int i = 0; i < 2; i++) {
+        struct buffer data = {0};
+
+        is_string(ask(&node, 0,
+                      "cmd=spawn;thrid=3;ncmds=2;preputcount=1;ppkey0=k;ppval0=v;;;"
+                      "subcmd=a;maxprocs=2;argc=2;argv0=x y;argv1=;infokeycount=1;infokey0=host;"
+                      "infoval0=n1,n2;subcmd=b;maxprocs=1;argc=0;"),
+                  "", "spawn two programs");
+        is_int(pmi_spawn_decode(&spawn, node.asked_data.data, node.asked_data.length_bytes), 0,
+               "once");
+        ok(spawn.apps_count == 2 && spawn.apps[0].processes == 2 && spawn.apps[1].processes == 1,
+           "with their processes");
+        is_string(spawn.apps[0].argv[1], "x y", "an argument");
+        is_string(spawn.apps[0].argv[2], "", "an empty one");
+        ok(spawn.apps[0].argv[3] == NULL && spawn.apps[1].argv[1] == NULL, "and no others");
+        is_string(spawn.apps[0].rule.hosts, "n1,n2", "nodes");
+        ok(spawn.preput_count == 1 && strcmp(spawn.preput[0].value, "v;") == 0, "and a value");
+        pmi_spawn_fini(&spawn);
+        pmi_spawn_answer_encode(i == 0 ? &good : &bad, &data);
+        pmi_socket_events.done(node.socket, node.asked.id, 0, data.data, data.length_bytes);
+        is_string(told(&node, 0),
+                  i == 0 ? "cmd=spawn-response;thrid=3;rc=0;jobid=space;"
+                         : "cmd=spawn-response;thrid=3;rc=14;errmsg=no a;;b;",
+                  "the answer");
+        buffer_fini(&data);
+    }
+    ok(node.asked.kind == PMI_REQUEST_SPAWN, "of a request to spawn");
+    has_string(ask(&node, 0, "cmd=spawn;ncmds=0;"),
+               "cmd=spawn-response;rc=14;errmsg=", "no program");
+    (void)ask(&node, 1, "cmd=spawn;ncmds=1;subcmd=a;maxprocs=1;argc=0;");
+    buffer_clear(&node.replies[1]);
+    pmi_socket_events.done(node.socket, node.asked.id, -ENOTSUP, NULL, 0);
+    has_string(told(&node, 1), "rc=14;errmsg=spawning is not possible", "nobody serves it");
+    pmi_clients_fini(&node);
+}
+
 /* What ends a client, and the line that says why. */
 static void test_nonsense(void)
 {
@@ -285,6 +330,9 @@ static void test_nonsense(void)
     both_init(&node, 0);
     is_int(pmi_socket_input(node.socket, 0, "14    cmd=job\0getid;", 20, NULL), -EPROTO,
            "a NUL byte");
+    is_int(pmi_socket_input(node.socket, 1, "20    cmd=job-getid;\0\0\0\0\0\0", 26, NULL), 0,
+           "but not behind the text");
+    has_string(told(&node, 1), "cmd=job-getid-response;rc=0;", "where MPICH has some");
     pmi_clients_fini(&node);
     pmi_clients_init(&node, 0, "");
     has_string(pmi_clients_refusal(&node, 0, framed("cmd=init;\n")), "PMI-1: unknown command",
@@ -402,6 +450,7 @@ int main(void)
     test_attributes();
     test_limits();
     test_abort();
+    test_spawn();
     test_nonsense();
     test_pieces();
     test_wire();
