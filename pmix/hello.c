@@ -9,7 +9,9 @@
 
 #define HELLO_LENGTH_OFFSET 8u
 
-#define HELLO_KIND_CLIENT 0
+#define HELLO_KIND_CLIENT        0
+#define HELLO_KIND_TOOL_NAMELESS 3
+#define HELLO_KIND_TOOL_NAMED    4
 
 /* The remaining bytes; NULL once something was missing. */
 struct reader {
@@ -66,13 +68,26 @@ int hello_length(const void *header, size_t *ret_bytes)
     return 0;
 }
 
-/* Name of the security module, credential, kind of caller, and for a client its name; after these
- * the version and the names of modules. */
+/* The name of a client or tool. */
+static void get_process(struct reader *reader, struct hello *hello)
+{
+    const char *namespace = get_string(reader);
+
+    hello->rank = get_u32(reader);
+    if (reader->at == NULL)
+        return;
+    if (strlen(namespace) >= sizeof(hello->namespace))
+        reader->at = NULL;
+    else
+        memcpy(hello->namespace, namespace, strlen(namespace) + 1);
+}
+
+/* Name of the security module, credential, kind of caller, for a tool its user and group, its name if it has one;
+ * after these the version and the names of modules. */
 int hello_read(const void *data, size_t bytes, struct hello *ret_hello)
 {
     struct reader reader = {data, bytes};
     struct hello hello = {0};
-    const char *namespace;
     unsigned int kind;
 
     (void)get_bytes(&reader, HELLO_HEADER_BYTES);
@@ -80,16 +95,15 @@ int hello_read(const void *data, size_t bytes, struct hello *ret_hello)
     (void)get_bytes(&reader, get_u32(&reader));
     kind = get_u8(&reader);
     hello.is_client = kind == HELLO_KIND_CLIENT;
+    hello.is_tool = kind == HELLO_KIND_TOOL_NAMELESS || kind == HELLO_KIND_TOOL_NAMED;
+    if (hello.is_tool)
+        (void)get_bytes(&reader, 2 * sizeof(uint32_t));
+    if (hello.is_client || kind == HELLO_KIND_TOOL_NAMED)
+        get_process(&reader, &hello);
+    if (hello.is_client)
+        (void)get_string(&reader);
     if (reader.at == NULL)
         return -EBADMSG;
-    if (hello.is_client) {
-        namespace = get_string(&reader);
-        hello.rank = get_u32(&reader);
-        (void)get_string(&reader);
-        if (reader.at == NULL || strlen(namespace) >= sizeof(hello.namespace))
-            return -EBADMSG;
-        memcpy(hello.namespace, namespace, strlen(namespace) + 1);
-    }
     *ret_hello = hello;
     return 0;
 }

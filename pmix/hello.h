@@ -19,8 +19,9 @@
 #define HELLO_BYTES_MAX 16384u
 
 struct hello {
-    int is_client; /* 0: a tool, or an unregistered process */
-    char namespace[PMI_NAMESPACE_BYTES];
+    int is_client;                       /* 0: a tool, or an unregistered process */
+    int is_tool;                         /* that no PMIx server has started */
+    char namespace[PMI_NAMESPACE_BYTES]; /* "": a tool without a name */
     uint32_t rank;
 };
 

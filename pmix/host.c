@@ -29,6 +29,7 @@
 #include "pmix/host_spawn.h"
 #include "pmix/host_status.h"
 #include "pmix/host_thread.h"
+#include "pmix/host_tool.h"
 #include "pmix/host_environment.h"
 
 #include <pmix.h>
@@ -75,6 +76,7 @@ static pmix_server_module_t module = {
     .deregister_events = host_event_deregister,
     .notify_event = host_event_upcall,
     .job_control = host_control,
+    .tool_connected = host_tool_connected,
 };
 
 /* Sets the settings; set[i] records which of them must be undone. */

@@ -36,7 +36,7 @@ struct entry {
     /* Its address, by which the other end is found. */
     struct sockaddr_un name;
     socklen_t name_bytes;
-    struct host_process process;
+    struct host_process process; /* namespace "": a tool */
 };
 
 static struct {
@@ -174,7 +174,7 @@ void host_entry_admit(struct host *host, int fd, const struct pmi_process *proce
     assert(fd >= 0 && message_bytes > 0);
     entry->client = fd;
     entry->ours = -1;
-    if (host_job_process(host, process, &entry->process) < 0) {
+    if (process->job != PMI_JOB_NONE && host_job_process(host, process, &entry->process) < 0) {
         entry_free(entry);
         return;
     }
@@ -215,10 +215,11 @@ static void reply_pass_on(const struct entry *entry)
         (void)!send(entry->client, reply, (size_t)got, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Several processes may connect as one rank; libpmix takes them in order. */
-void host_entry_connected(const struct host_process *process)
+/* Several processes may connect as one rank, and tools all have the same name here; libpmix takes them in order. */
+static int entry_connected(const struct host_process *process)
 {
     struct list_link *node, *spare;
+    int rc = -ENOENT;
 
     pthread_mutex_lock(&door.mutex);
     list_for_each(&door.entries, node, spare)
@@ -232,9 +233,23 @@ void host_entry_connected(const struct host_process *process)
         (void)dup3(entry->client, theirs, O_CLOEXEC);
         list_remove(&entry->node);
         entry_free(entry);
+        rc = 0;
         break;
     }
     pthread_mutex_unlock(&door.mutex);
+    return rc;
+}
+
+void host_entry_connected(const struct host_process *process)
+{
+    (void)entry_connected(process);
+}
+
+int host_entry_tool_connected(void)
+{
+    struct host_process tool = {.namespace = ""};
+
+    return entry_connected(&tool);
 }
 
 static struct entry *entry_take(uint64_t id)
@@ -268,9 +283,11 @@ void host_entry_refused(struct host *host)
         pthread_mutex_unlock(&door.mutex);
         if (entry == NULL)
             continue;
-        host_job_spoiled(host, &entry->process);
-        process = host_job_pmi(host, &entry->process);
-        host->ops.rejected(host->ops.context, &process);
+        if (entry->process.namespace[0] != 0) {
+            host_job_spoiled(host, &entry->process);
+            process = host_job_pmi(host, &entry->process);
+            host->ops.rejected(host->ops.context, &process);
+        }
         reply_pass_on(entry);
         entry_free(entry);
     }

@@ -27,6 +27,8 @@ void host_entry_admit(struct host *host, int fd, const struct pmi_process *proce
                       const void *message, size_t message_bytes);
 /* In the upcall, on libpmix's thread: the process has completed the handshake. */
 void host_entry_connected(const struct host_process *process);
+/* The same of a tool, before libpmix replies to it; -ENOENT if none has been admitted. */
+int host_entry_tool_connected(void);
 /* Readable when libpmix has refused a client, and when fd is; host_entry_refused then reports those
  * and closes them. */
 int host_entry_watch(int fd, struct error *error);

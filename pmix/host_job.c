@@ -552,3 +552,13 @@ int host_job_first(const struct host *host, char namespace[PMI_NAMESPACE_BYTES])
     memcpy(namespace, registration->namespace, strlen(registration->namespace) + 1);
     return 0;
 }
+
+int host_job_is_open(struct host *host, const char *namespace)
+{
+    int is_open;
+
+    pthread_mutex_lock(&host->mutex);
+    is_open = find_registration(host, namespace) != NULL;
+    pthread_mutex_unlock(&host->mutex);
+    return is_open;
+}

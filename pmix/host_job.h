@@ -33,6 +33,9 @@ int host_job_process(const struct host *host, const struct pmi_process *process,
 /* A namespace that is open here, for what is asked by nobody in particular; -ENOENT if there is none. */
 int host_job_first(const struct host *host, char namespace[PMI_NAMESPACE_BYTES]);
 
+/* From any thread. */
+int host_job_is_open(struct host *host, const char *namespace);
+
 /* libpmix has refused a client that claims to be this process. */
 void host_job_spoiled(struct host *host, const struct host_process *process);
 void host_job_process_gone(struct host *host, const struct host_process *process);

@@ -257,3 +257,11 @@ void pmi_door_close(struct door *door)
         close(door->fd);
     free(door);
 }
+
+void pmi_door_refuse(int fd, int32_t status)
+{
+    uint32_t answer = htonl((uint32_t)status);
+
+    (void)!send(fd, &answer, sizeof answer, MSG_NOSIGNAL | MSG_DONTWAIT);
+    close(fd);
+}

@@ -32,4 +32,11 @@ struct door *pmi_door_open(struct loop *loop, door_function *function, void *con
                            uint16_t *ret_port, struct error *error);
 void pmi_door_close(struct door *door); /* NULL is fine */
 
+/* Statuses of libpmix's server, versions 4 and 5. */
+#define PMI_DOOR_NOT_PERMITTED (-23)
+#define PMI_DOOR_NOT_FOUND     (-46)
+#define PMI_DOOR_NOT_SUPPORTED (-47)
+/* The first answer of libpmix's server is a status, which PMIx_Init returns in the client.  Closes fd. */
+void pmi_door_refuse(int fd, int32_t status);
+
 #endif

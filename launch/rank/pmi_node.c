@@ -21,6 +21,7 @@
 #include "base/time.h"
 #include "launch/exec/descriptor.h"
 #include "launch/exec/fork_self.h"
+#include "launch/rank/tool_door.h"
 #include "pmix/pmi_remote.h"
 
 #define READ_BYTES (16u * 1024)
@@ -33,6 +34,7 @@ struct pmi_node {
     char directory[128];
     struct pmi_remote *remote; /* NULL: no server runs */
     struct loop_watch *watch;
+    struct tool_door *tools; /* NULL: none can connect */
     int fd;
     struct loop_timer *check;
     struct pmi_watch pmi_watch;
@@ -159,6 +161,8 @@ static struct pmi_remote *let_go(struct pmi_node *node)
     struct pmi_remote *remote = node->remote;
 
     assert(remote != NULL && node->fd >= 0);
+    tool_door_close(node->tools);
+    node->tools = NULL;
     loop_timer_cancel(node->check);
     loop_watch_destroy(node->watch);
     close(node->fd);
@@ -296,6 +300,31 @@ static int directory_make(struct pmi_node *node, struct error *error)
     return 0;
 }
 
+/* Of no job, and of no rank. */
+static void tool_arrived(void *context, int fd, const struct hello *hello, const void *message,
+                         size_t message_bytes)
+{
+    struct pmi_process nobody = {.job = PMI_JOB_NONE};
+
+    (void)hello;
+    pmi_node_admit(context, fd, &nobody, message, message_bytes);
+}
+
+static void open_tools(struct pmi_node *node)
+{
+    struct tool_door_config config = {
+        .loop = node->config.loop,
+        .directory = node->directory,
+        .namespace = node->namespace,
+        .rank = node->config.place,
+        .pid = node->pid,
+        .admit = tool_arrived,
+        .context = node,
+    };
+
+    node->tools = tool_door_open(&config);
+}
+
 static int server_start(struct pmi_node *node, struct error *error)
 {
     struct host_config config = {
@@ -326,6 +355,7 @@ static int server_start(struct pmi_node *node, struct error *error)
     node->watch = loop_watch_create(node->config.loop, node->fd, LOOP_READ, on_server_ready, node);
     node->asked = 0;
     check_again(node);
+    open_tools(node);
     return 0;
 }
 
@@ -338,6 +368,7 @@ int pmi_node_open(struct pmi_node *node, const struct pmi_job *job, const struct
     if (rc < 0)
         return rc;
     pmi_remote_open(node->remote, job, ops);
+    tool_door_add_job(node->tools, job->number, job->namespace);
     flush_requests(node);
     return 0;
 }
@@ -347,6 +378,7 @@ void pmi_node_close(struct pmi_node *node, uint32_t job)
     if (node->remote == NULL)
         return;
     pmi_remote_close(node->remote, job);
+    tool_door_remove_job(node->tools, job);
     flush_requests(node);
 }
 

@@ -73,8 +73,11 @@ static void order_one(struct orders *orders, const struct pmi_request *request,
     struct buffer text = {0};
 
     collect_ranks(control, name, number, &message.ranks);
-    snprintf(message.by, sizeof(message.by), "rank %u of job %u", request->caller.rank,
-             request->caller.job);
+    if (request->caller.rank == PMI_RANK_ALL)
+        snprintf(message.by, sizeof(message.by), "a tool");
+    else
+        snprintf(message.by, sizeof(message.by), "rank %u of job %u", request->caller.rank,
+                 request->caller.job);
     job_control_encode(&message, &text);
     ranges_fini(&message.ranks);
     orders->asked++;

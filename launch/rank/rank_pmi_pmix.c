@@ -8,19 +8,13 @@
 #include "launch/rank/rank_pmi.h"
 
 #include <assert.h>
-#include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "launch/rank/rank_pmi_internal.h"
 #include "pmix/host_environment.h"
-
-/* Statuses of libpmix's server, versions 4 and 5; sent to a client instead of a greeting. */
-#define REFUSED_NOT_FOUND     (-46)
-#define REFUSED_NOT_SUPPORTED (-47)
 
 /* Reports a failure once; one that concerns a single job is not reported to others. */
 static void report_failure(struct rank_pmi *rank_pmi, const struct error *why)
@@ -106,15 +100,6 @@ int rank_pmi_have_failed(const struct rank_pmi *rank_pmi)
     return rank_pmi->pmix.state == SERVER_LOST;
 }
 
-/* The first answer of libpmix's server is a status, which PMIx_Init returns in the client. */
-static void refuse_client(int fd, int32_t status)
-{
-    uint32_t answer = htonl((uint32_t)status);
-
-    (void)!send(fd, &answer, sizeof answer, MSG_NOSIGNAL | MSG_DONTWAIT);
-    close(fd);
-}
-
 /* From now on it is a client that must finalize, unless the server rejects it: it may exit before
  * the server has answered. */
 static void admit_client(struct rank_pmi *rank_pmi, int fd, uint32_t rank, const void *message,
@@ -136,10 +121,10 @@ static void client_arrived(void *context, int fd, const struct hello *hello, con
     struct rank_pmi *rank_pmi = context;
 
     if (!hello->is_client)
-        refuse_client(fd, REFUSED_NOT_SUPPORTED);
+        pmi_door_refuse(fd, PMI_DOOR_NOT_SUPPORTED);
     else if (strcmp(hello->namespace, rank_pmi->namespace) != 0 ||
              rank_pmi_local_index(rank_pmi, hello->rank) < 0)
-        refuse_client(fd, REFUSED_NOT_FOUND);
+        pmi_door_refuse(fd, PMI_DOOR_NOT_FOUND);
     else if (rank_pmi_pmix_need(rank_pmi) < 0)
         close(fd);
     else

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Tools (test/tool/pmix_tool.c, and pps if it is installed) connect to a node's PMIx server by search, by the server's
+# process id, by a namespace and by a file, ask about the job and control it; nobody is disturbed by those that cannot.
+. "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
+. "$srcdir/test/support/run_lib.sh"
+
+program=$top_builddir/test/tool/pmix_query
+tool=$top_builddir/test/tool/pmix_tool
+[ -x "$program" ] && [ -x "$tool" ] || skip_all "pmix_tool is not built"
+unset "${!PMIX_@}"
+export TMPDIR=$scratch
+
+# tool STEP...: what it says, in one line.
+tool() {
+    timeout 60 "$tool" "$@" 2>/dev/null | xargs
+}
+
+find_file() { # END: of the file's name
+    find "$scratch" -name "pmix.*.tool.*$1" 2>/dev/null | head -n 1
+}
+
+"$banyan" run --timeout 120 --mpi pmix -n 2 "$program" running sleep:100000 </dev/null >"$scratch/out" 2>"$scratch/err" &
+job=$!
+for ((i = 0; i < 600; i++)); do
+    file=$(find_file -1)
+    [ -z "$file" ] || break
+    sleep 0.05
+done
+namespace=${file##*.tool.}
+like "$namespace" '^banyan-[0-9a-f]+-1$' "a job that uses PMIx has a file for tools"
+is "$(stat -c %a "$file")" 600 "which only its user can read"
+server=$(ls "${file%/*}" | sed -n 's/^pmix\..*\.tool\.\([0-9]*\)$/\1/p')
+like "$(cat "/proc/$server/comm")" pmix "another is named after the server's process"
+
+like "$(tool search self)" '^self: banyan-tool-[0-9]+-1$' "a tool that searches gets a namespace"
+is "$(tool search jobs)" "jobs: $namespace" "and hears of the job"
+is "$(tool "pid:$server" name=my.tool self "table:$namespace" jobs)" \
+    "self: my.tool table: 0@$(hostname -s) 1@$(hostname -s) jobs: $namespace" "by process id, with a name of its own"
+is "$(tool "namespace:$namespace" jobs)" "jobs: $namespace" "by the job's namespace"
+is "$(tool "file:$file" jobs)" "jobs: $namespace" "by the file"
+is "$(tool "uri:$(head -n 1 "$file")" jobs)" "jobs: $namespace" "by what is in it"
+# libpmix 4.2.2 does not heed the refusal in a tool, which then fails a moment later, or waits.
+is "$(timeout 3 "$tool" search "name=$namespace" jobs 2>/dev/null | grep -c '^jobs:')" 0 "who calls itself like a job is refused"
+for ((i = 0; i < 8; i++)); do
+    tool search jobs &
+    tools[i]=$!
+done >"$scratch/many"
+wait "${tools[@]}"
+is "$(grep -c "^jobs: $namespace$" "$scratch/many")" 8 "eight at once"
+if command -v pps >/dev/null; then
+    like "$(timeout 60 pps 2>&1)" "Active nspaces: $namespace" "pps of libpmix"
+else
+    skip 1 "pps of libpmix is not installed (package libpmix-bin)"
+fi
+is "$(tool search "pause:$namespace:1" "resume:$namespace:all" pause:none:0)" \
+    "pause: SUCCESS resume: SUCCESS pause: NOT-FOUND" "a tool controls the job"
+is "$(tool search "kill:$namespace:all")" "kill: SUCCESS" "and ends it"
+wait "$job"
+is "$?:$(cat "$scratch/err")" "137:banyan: killed by a tool" "which is said"
+is "$(find_file '')" "" "nothing is left for tools"
+is "$(tool search jobs | sed 's/:.*//')" PMIx_tool_init "and none can connect"
+
+done_testing

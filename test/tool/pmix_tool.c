@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A tool that connects to a PMIx server: pmix_tool WAY [NAME] STEP...  WAY: pid:PID, namespace:NAME, file:PATH, uri:URI
+ * or search; NAME: "name=NAMESPACE", what the tool calls itself.  STEP:
+ *
+ *     jobs         prints the namespaces of the server's jobs
+ *     table:NS     prints the ranks of a namespace and their nodes
+ *     pause:NS:RANK, resume:NS:RANK, kill:NS:RANK ("all")
+ *     self         prints the namespace that it has been given
+ */
+#include "config.h"
+
+#include <pmix.h>
+#include <pmix_tool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pmix_proc_t self;
+
+static void name_way(char *text, pmix_info_t *info)
+{
+    char *rest = text, *way = strsep(&rest, ":");
+    pid_t pid;
+
+    if (strcmp(way, "pid") == 0) {
+        pid = (pid_t)atoi(rest);
+        PMIX_INFO_LOAD(info, PMIX_SERVER_PIDINFO, &pid, PMIX_PID);
+    } else if (strcmp(way, "namespace") == 0) {
+        PMIX_INFO_LOAD(info, PMIX_SERVER_NSPACE, rest, PMIX_STRING);
+    } else if (strcmp(way, "file") == 0) {
+        PMIX_INFO_LOAD(info, PMIX_TOOL_ATTACHMENT_FILE, rest, PMIX_STRING);
+    } else if (strcmp(way, "uri") == 0) {
+        PMIX_INFO_LOAD(info, PMIX_SERVER_URI, rest, PMIX_STRING);
+    } else {
+        PMIX_INFO_LOAD(info, PMIX_CONNECT_SYSTEM_FIRST, NULL, PMIX_BOOL);
+    }
+}
+
+static void ask(const char *key, char *namespace)
+{
+    char copy[PMIX_MAX_KEYLEN], *keys[] = {copy, NULL};
+    pmix_info_t qualifier, *results = NULL;
+    size_t count = 0;
+    pmix_query_t query;
+    pmix_status_t status;
+
+    snprintf(copy, sizeof(copy), "%s", key);
+    PMIX_QUERY_CONSTRUCT(&query);
+    query.keys = keys;
+    if (namespace != NULL) {
+        PMIX_INFO_LOAD(&qualifier, PMIX_NSPACE, namespace, PMIX_STRING);
+        query.qualifiers = &qualifier;
+        query.nqual = 1;
+    }
+    status = PMIx_Query_info(&query, 1, &results, &count);
+    if (status != PMIX_SUCCESS || count != 1) {
+        printf("%s: %s\n", key, PMIx_Error_string(status));
+    } else if (results[0].value.type == PMIX_STRING) {
+        printf("jobs: %s\n", results[0].value.data.string);
+    } else {
+        const pmix_proc_info_t *entries = results[0].value.data.darray->array;
+
+        printf("table:");
+        for (size_t i = 0; i < results[0].value.data.darray->size; i++)
+            printf(" %u@%s", entries[i].proc.rank, entries[i].hostname);
+        printf("\n");
+    }
+}
+
+static void control(const char *name, char *rest)
+{
+    const char *namespace = strsep(&rest, ":");
+    pmix_info_t info, *results = NULL;
+    char key[PMIX_MAX_KEYLEN];
+    size_t count = 0;
+    pmix_proc_t proc;
+
+    snprintf(key, sizeof(key), "pmix.jctrl.%s", name);
+    PMIX_INFO_LOAD(&info, key, NULL, PMIX_BOOL);
+    PMIX_LOAD_PROCID(&proc, namespace,
+                     strcmp(rest, "all") == 0 ? PMIX_RANK_WILDCARD : (pmix_rank_t)atoi(rest));
+    printf("%s: %s\n", name,
+           PMIx_Error_string(PMIx_Job_control(&proc, 1, &info, 1, &results, &count)));
+}
+
+static void step(char *text)
+{
+    char *rest = text, *name = strsep(&rest, ":");
+
+    if (strcmp(name, "jobs") == 0)
+        ask(PMIX_QUERY_NAMESPACES, NULL);
+    else if (strcmp(name, "table") == 0)
+        ask(PMIX_QUERY_PROC_TABLE, rest);
+    else if (strcmp(name, "self") == 0)
+        printf("self: %s\n", self.nspace);
+    else
+        control(name, rest);
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    pmix_rank_t rank = 0;
+    pmix_status_t status;
+    pmix_info_t info[3];
+    size_t count = 1;
+    int next = 2;
+
+    if (argc < 2)
+        return 2;
+    name_way(argv[1], &info[0]);
+    if (argc > 2 && strncmp(argv[2], "name=", 5) == 0) {
+        PMIX_INFO_LOAD(&info[count++], PMIX_TOOL_NSPACE, argv[next++] + 5, PMIX_STRING);
+        PMIX_INFO_LOAD(&info[count++], PMIX_TOOL_RANK, &rank, PMIX_PROC_RANK);
+    }
+    status = PMIx_tool_init(&self, info, count);
+    if (status != PMIX_SUCCESS) {
+        printf("PMIx_tool_init: %s\n", PMIx_Error_string(status));
+        return 1;
+    }
+    for (; next < argc; next++)
+        step(argv[next]);
+    return PMIx_tool_finalize() == PMIX_SUCCESS ? 0 : 1;
+}
