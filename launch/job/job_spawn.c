@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "launch/job/instance.h"
 #include "launch/job/instance_state.h"
 #include "overlay/tree.h"
 
@@ -82,14 +83,36 @@ static void say_failure(const struct job *job, const char *why, struct job_actio
     buffer_fini(&text);
 }
 
+/* The process that has spawned it, if it lives. */
+static void tell_parent(const struct job *job, uint32_t status, struct job_actions *actions)
+{
+    struct job_target parent = {job->spec.parent, job->spec.parent_rank};
+    struct job_notice notice = {.number = job->spec.parent,
+                                .ended = job->number,
+                                .status = status,
+                                .targets = &parent,
+                                .targets_count = 1};
+    struct ranges places = {0};
+    struct buffer payload = {0};
+
+    instance_job_places(job->instance, parent.number, parent.rank, &places);
+    if (!ranges_is_empty(&places)) {
+        job_notice_encode(&notice, &payload);
+        job_actions_broadcast(actions, job->number, &places, &payload);
+    }
+    ranges_fini(&places);
+}
+
 void job_spawn_ended(struct job *job, struct control_job_end *end, struct job_actions *actions)
 {
     struct job_spawned answer = {.failure = (uint8_t)failure_of(job)};
 
-    if (!job->asker.waits)
+    if (job->spec.parent == 0)
         return;
-    if (job->cause == JOB_CAUSE_NONE && end->status == 0) {
-        job_spawn_started(job, actions); /* it was quick */
+    if (!job->asker.waits || (job->cause == JOB_CAUSE_NONE && end->status == 0)) {
+        if (job->asker.waits)
+            job_spawn_started(job, actions); /* it was quick */
+        tell_parent(job, end->status, actions);
         return;
     }
     job->asker.waits = 0;

@@ -308,11 +308,32 @@ static bool is_served(const struct rank_pmi *rank_pmi)
     return rank_pmi->pmix.door != NULL && rank_pmi->pmix.state != SERVER_LOST;
 }
 
+/* To the process that has spawned the job. */
+static void give_end(struct rank_pmi *rank_pmi, const struct job_notice *message)
+{
+    struct pmi_process all = {.job = message->ended, .rank = PMI_RANK_ALL}, *targets;
+    struct pmi_notice notice = {.event = PMI_EVENT_JOB_ENDED,
+                                .code = (int32_t)message->status,
+                                .affected = &all,
+                                .affected_count = 1};
+
+    notice.targets = targets = own_targets(rank_pmi, message, &notice.targets_count);
+    if (notice.targets_count > 0)
+        give(rank_pmi, &notice);
+    free(targets);
+}
+
 void rank_pmi_notice(struct rank_pmi *rank_pmi, const struct job_notice *message)
 {
     struct pmi_notice notice;
 
-    if (!is_served(rank_pmi) || pmi_notice_decode(&notice, message->data, message->data_bytes) < 0)
+    if (!is_served(rank_pmi))
+        return;
+    if (message->ended != 0) {
+        give_end(rank_pmi, message);
+        return;
+    }
+    if (pmi_notice_decode(&notice, message->data, message->data_bytes) < 0)
         return;
     free((void *)(uintptr_t)notice.targets);
     notice.targets = own_targets(rank_pmi, message, &notice.targets_count);

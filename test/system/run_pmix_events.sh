@@ -104,6 +104,14 @@ is "$(sort <<<"$out")" "$(ranks "0 1 2 3 6 7" "a -231 from host about 4 5 on v3 
 # Where a failure ends the job there is no event.
 events "" "a job that ends with its first failure" "${four[@]}" -- on:a:-404 fence r3:exit:7 sleep:20000
 
+# -145: the end of a spawned job, to the process that has spawned it.
+for nodes in 1 4; do
+    run "$banyan" run --timeout 60 --mpi pmix --virtual-nodes $nodes --per-node 4 -n 2 --map-by node "$program" \
+        on:a:-145 on:d fence r1:spawn:"sleep 0.3; exit 3" r1:spawn:true r1:await:2 fence sleep:100 </dev/null
+    is "$(sort <<<"$out")" "rank 1: a -145 from host about all status 0 x1
+rank 1: a -145 from host about all status 3 x1" "$nodes nodes: a spawned job that ends"
+done
+
 # ---- Abort of some ranks ----
 
 # -400: another process has asked for it.

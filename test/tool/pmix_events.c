@@ -13,6 +13,7 @@
  *     await:COUNT               until so many events have come in all, for at most 20 s
  *     fence[:RANK,...]          of all ranks, or of these
  *     connect get:RANK:KEY put:KEY abort:STATUS[:RANK,...]
+ *     spawn:COMMAND             a job of one process, sh -c COMMAND
  *     gone:FILE                 the process whose number is in it has ended
  *     sleep:MS exit:STATUS raise:SIGNAL
  *     rN:CALL                   on rank N only; rN-M:CALL on several
@@ -348,6 +349,23 @@ static pmix_status_t abort_ranks(char *rest)
     return PMIx_Abort(code, "enough", number > 0 ? procs : NULL, number);
 }
 
+static pmix_status_t spawn(const char *command)
+{
+    pmix_app_t app;
+    pmix_nspace_t namespace;
+    pmix_status_t status;
+
+    PMIX_APP_CONSTRUCT(&app);
+    app.cmd = strdup("/bin/sh");
+    PMIX_ARGV_APPEND(status, app.argv, "/bin/sh");
+    PMIX_ARGV_APPEND(status, app.argv, "-c");
+    PMIX_ARGV_APPEND(status, app.argv, command);
+    app.maxprocs = 1;
+    status = PMIx_Spawn(NULL, 0, &app, 1, namespace);
+    PMIX_APP_DESTRUCT(&app);
+    return status;
+}
+
 static pmix_status_t is_gone(const char *path)
 {
     FILE *file = fopen(path, "r");
@@ -393,6 +411,8 @@ static pmix_status_t call(char *text)
         return get(text);
     if (strcmp(name, "abort") == 0)
         return abort_ranks(text);
+    if (strcmp(name, "spawn") == 0)
+        return spawn(text);
     if (strcmp(name, "gone") == 0)
         return is_gone(next_word(&text));
     if (strcmp(name, "sleep") == 0)
