@@ -355,9 +355,10 @@ int names_world_say(struct names_world *world, struct world_call *call, uint32_t
 
 /* ---- Random worlds ---- */
 
-#define KEYS    24u
-#define LOOKUPS 64u
-#define ROUNDS  400u
+#define KEYS             24u
+#define LOOKUPS          64u
+#define RANDOM_NODES_MAX 16u
+#define ROUNDS           400u
 
 enum key_state { KEY_ABSENT, KEY_CHANGING, KEY_PRESENT, KEY_UNKNOWN };
 
@@ -588,7 +589,7 @@ void names_world_run(uint64_t seed, bool loses_copies, struct names_totals *tota
     story = (struct story){.totals = totals, .wrong = wrong};
     wrong[0] = '\0';
     random_init(random, seed);
-    nodes = 1 + (uint32_t)random_below(random, NAMES_WORLD_NODES_MAX);
+    nodes = 1 + (uint32_t)random_below(random, RANDOM_NODES_MAX);
     names_world_open(&story.world, seed, nodes);
     story.world.loses_copies = loses_copies;
     for (uint32_t i = 0; i < KEYS; i++) {

@@ -14,7 +14,7 @@
 #include "launch/core/names.h"
 #include "launch/proto/name.h"
 
-#define NAMES_WORLD_NODES_MAX 16
+#define NAMES_WORLD_NODES_MAX 64
 
 struct world_message;
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# Publish, lookup and unpublish by real clients: of libpmix (test/tool/pmix_names.c), of PMI-1 and of PMI-2, on one node
+# Publish, lookup and unpublish by real clients: of libpmix (test/tool/pmix_names.c), of PMI-1, and of Open MPI, on one node
 # and on four, with all ranges and persistences.
 . "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
 . "$srcdir/test/support/run_lib.sh"
@@ -109,5 +109,16 @@ for nodes in one four; do
 3 cmd=publish_result info=fail rc=-1 msg=service_is_already_published" "names of PMI-1 on $nodes"
     [ -z "$err" ] || diag "$err"
 done
+
+# ---- Open MPI ----
+
+if command -v mpicc.openmpi >/dev/null &&
+    mpicc.openmpi -O1 -o "$scratch/publish" "$srcdir/test/tool/mpi/publish.c"; then
+    run "$banyan" run --timeout 60 --mpi pmix "${four[@]}" "$scratch/publish" </dev/null
+    is "$status:$(sort <<<"$out" | uniq -c | xargs)" "0:4 the port, then nothing" "MPI_Publish_name over four nodes"
+    [ -z "$err" ] || diag "$err"
+else
+    skip "mpicc.openmpi is not installed"
+fi
 
 done_testing
