@@ -21,6 +21,7 @@ static const char *const foreign[] = {
     "HYDI_*", /* hydra */
     "MPI_LOCALNRANKS",
     "MPI_LOCALRANKID",
+    "MPICH_INTERFACE_HOSTNAME",
     "MPIR_CVAR_CH3_INTERFACE_HOSTNAME",
     "I_MPI_PMI_LIBRARY", /* Intel MPI: of another launcher; by itself it uses PMI_FD */
     "MV2_COMM_WORLD_*",  /* MVAPICH, by mpirun_rsh and hydra */
@@ -122,6 +123,7 @@ enum family {
     FAMILY_CROWDED, /* likewise, where ranks must share processors */
     FAMILY_PMI,     /* with PMI-1 and PMI-2: MPICH, Intel MPI, MVAPICH, clients of libpmi2 */
     FAMILY_SPAWNED, /* likewise, of a job that processes of another have spawned */
+    FAMILY_VIRTUAL, /* likewise, where no other node can find this one by its host name */
     FAMILY_TORCH,   /* with --mpi torch: programs that read torch.distributed's env:// */
     FAMILY_SHARED,  /* if there is a directory for segments */
     FAMILY_NET,     /* if the user has chosen the network */
@@ -135,6 +137,7 @@ enum value {
     VALUE_LOCAL_SIZE,
     VALUE_NAMESPACE,
     VALUE_FD,
+    VALUE_ADDRESS,
     VALUE_MASTER_ADDRESS, /* of the first rank's node */
     VALUE_MASTER_PORT,
     VALUE_DIRECTORY,
@@ -174,6 +177,8 @@ static const struct variable {
     {FAMILY_PMI, VALUE_SIZE, "MV2_COMM_WORLD_SIZE", NULL},
     {FAMILY_PMI, VALUE_LOCAL_RANK, "MV2_COMM_WORLD_LOCAL_RANK", NULL},
     {FAMILY_PMI, VALUE_LOCAL_SIZE, "MV2_COMM_WORLD_LOCAL_SIZE", NULL},
+    /* By which MPICH's ch3:sock is called; else it gives its host name to others. */
+    {FAMILY_VIRTUAL, VALUE_ADDRESS, "MPICH_INTERFACE_HOSTNAME", NULL},
     {FAMILY_TORCH, VALUE_RANK, "RANK", NULL},
     {FAMILY_TORCH, VALUE_SIZE, "WORLD_SIZE", NULL},
     {FAMILY_TORCH, VALUE_LOCAL_RANK, "LOCAL_RANK", NULL},
@@ -280,6 +285,8 @@ static int is_wanted(const struct host_environment *environment, enum family fam
         return environment->pmi_fd >= 0;
     case FAMILY_SPAWNED:
         return environment->pmi_fd >= 0 && environment->spawned;
+    case FAMILY_VIRTUAL:
+        return environment->pmi_fd >= 0 && environment->address != NULL;
     case FAMILY_TORCH:
         return environment->master_address != NULL;
     case FAMILY_SHARED:
@@ -316,6 +323,9 @@ static void put_variable(struct buffer *out, const struct host_environment *envi
         break;
     case VALUE_NAMESPACE:
         put_string(out, variable->name, environment->namespace);
+        break;
+    case VALUE_ADDRESS:
+        put_string(out, variable->name, environment->address);
         break;
     case VALUE_MASTER_ADDRESS:
         put_string(out, variable->name, environment->master_address);

@@ -38,6 +38,7 @@ struct host_environment {
     /* 1: more ranks than processors: a waiting rank should yield its processor. */
     int crowded;
     int spawned;                /* by a process of another job */
+    const char *address;        /* of a virtual node; NULL: its host name will do */
     const char *master_address; /* where the first rank runs, for torch; NULL: not wanted */
     uint16_t master_port;       /* there */
 };

@@ -397,8 +397,10 @@ static void named(struct pmi_socket *socket, uint32_t index, enum pmi_request_ki
         return;
     }
     answer_begin(&out, name_commands[kind], thread, 0);
-    if (port != NULL)
-        pmi2_wire_add(&out, "value", port);
+    if (port != NULL) {
+        pmi2_wire_add(&out, "value", port); /* to Slurm's library */
+        pmi2_wire_add(&out, "port", port);  /* to MPICH's */
+    }
     answer_send(socket, index, &out);
 }
 

@@ -394,9 +394,13 @@ void rank_pmi_environment(struct rank_pmi *rank_pmi, uint32_t index, int target_
         .master_port = master_port(rank_pmi),
         .spawned = job->spec.parent > 0,
     };
-    char master[HOST_NAME_BYTES_MAX + 1];
+    char master[HOST_NAME_BYTES_MAX + 1], address[VIRTUAL_NODE_TEXT_BYTES];
 
     assert(index < job->count);
+    if (rank_pmi->config.shared_machine) {
+        virtual_node_address(rank_pmi->config.node_name, address);
+        environment.address = address;
+    }
     if (job->spec.mpi & JOB_MPI_TORCH) {
         master_address(rank_pmi, master);
         environment.master_address = master;

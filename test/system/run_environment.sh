@@ -26,6 +26,7 @@ for pair in PMI_RANK=3 PMI_SIZE=4 MPI_LOCALNRANKS=2 MPI_LOCALRANKID=1 \
     is "$(value "${pair%%=*}")" "${pair#*=}" "$pair"
 done
 like "$(value PMI_FD)" '^[0-9]+$' "PMI_FD"
+is "$(value MPICH_INTERFACE_HOSTNAME)" 127.1.0.2 "the address of a virtual node, whose name nobody knows"
 is "$(value PMI_JOBID)" "$(value PMIX_NAMESPACE)" "PMI_JOBID is the job's namespace"
 is "$(grep -cE '^(RANK|LOCAL_RANK|WORLD_SIZE|MASTER_ADDR)=' <<<"$out")" 0 "nothing for torch"
 rank_env --mpi none
@@ -72,6 +73,7 @@ left=(PMIX_SERVER_URI41=x PMI_FD=99 PMI2_CONNECT_TO_SERVER=1 HYDI_CONTROL_FD=9 I
     FLUX_TASK_RANK=0 FLUX_JOB_SIZE=9 JSM_NAMESPACE_RANK=0)
 kept=(SLURM_NTASKS=4 SLURM_CPUS_ON_NODE=2 OMPI_MCA_btl=self PMIX_MCA_gds=hash UCX_TLS=tcp
     I_MPI_DEBUG=5 MV2_DEBUG=1 FLUX_URI=local:///x)
+left+=(MPICH_INTERFACE_HOSTNAME=n)
 run env "${left[@]}" "${kept[@]}" "$banyan" run --timeout 60 --mpi none --hosts localhost -n 1 env </dev/null
 [ $status -eq 0 ] || diag "$err"
 for pair in "${left[@]}"; do

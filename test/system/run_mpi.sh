@@ -101,4 +101,12 @@ for name in openmpi mpich; do
     like "$err" 'banyan: rank 1 on v[0-9]* ' "$name: the line names the rank and its node"
     nothing_left "$name: MPI_Abort leaves nothing"
 done
+
+# MPI_Abort with status 0 ends the job as well, with status 0 and without a text that says nothing.
+sed 's/MPI_Abort(MPI_COMM_WORLD, 7)/MPI_Abort(MPI_COMM_WORLD, 0)/' "$scratch/abort.c" >"$scratch/abort0.c"
+if command -v mpicc.openmpi >/dev/null && mpicc.openmpi -o "$scratch/abort0" "$scratch/abort0.c"; then
+    run "$banyan" run --virtual-nodes 3 -n 6 --oversubscribe --timeout 60 "$scratch/abort0" </dev/null
+    is $status 0 "MPI_Abort with status 0"
+    like "$err" 'banyan: rank 1 on v[0-9]* called abort with status 0$' "and nothing else to say"
+fi
 done_testing

@@ -8,8 +8,10 @@
 . "$srcdir/test/support/run_lib.sh"
 
 program=$scratch/pmi2_client
-cc -O1 -Wall -o "$program" "$srcdir/test/tool/mpi/pmi2_client.c" -lpmi2 2>"$scratch/cc" ||
-    skip_all "Slurm's libpmi2 is not installed: $(head -n 1 "$scratch/cc")"
+echo '#include <slurm/pmi2.h>
+int main(void) { return PMI2_Initialized(); }' | cc -x c -o "$scratch/try" - -lpmi2 2>/dev/null ||
+    skip_all "Slurm's libpmi2 (libpmi2-0-dev) is not installed"
+cc -O1 -Wall -o "$program" "$srcdir/test/tool/mpi/pmi2_client.c" -lpmi2 || exit 1
 
 one=(-n 4 --oversubscribe)
 four=(--virtual-nodes 4 -n 9 --oversubscribe --map-by slot:3)

@@ -141,9 +141,12 @@ static void test_others(void)
     is_string(find(&out, "FI_TCP_IFACE"), "ib0", "and libfabric");
     environment.net_interfaces = NULL;
     buffer_clear(&out);
+    ok(find(&out, "MPICH_INTERFACE_HOSTNAME") == NULL, "nor of an address");
+    environment.address = "127.1.0.9";
     environment.master_address = "node1";
     environment.master_port = 20500;
     host_environment_write(&environment, &out);
+    is_string(find(&out, "MPICH_INTERFACE_HOSTNAME"), "127.1.0.9", "MPICH: an address");
     is_string(find(&out, "RANK"), "3", "torch: RANK");
     is_string(find(&out, "WORLD_SIZE"), "64", "WORLD_SIZE");
     is_string(find(&out, "LOCAL_RANK"), "1", "LOCAL_RANK");
@@ -154,7 +157,7 @@ static void test_others(void)
        "what names the rank is known");
     ok(!host_environment_is_torch("MASTER_PORT=1") && !host_environment_is_torch("RANKS=2"),
        "and nothing else");
-    environment.master_address = NULL;
+    environment.master_address = environment.address = NULL;
     buffer_clear(&out);
     environment.pmix = 0;
     environment.pmi_fd = -1;

@@ -430,7 +430,7 @@ static void test_names(void)
     (void)ask(&node, 1, "cmd=name-lookup;name=s;");
     pmi_names_found_encode(&found, &data);
     pmi_socket_events.done(node.socket, node.asked.id, 0, data.data, data.length_bytes);
-    is_string(told(&node, 1), "cmd=name-lookup-response;rc=0;value=a;;b;", "a lookup");
+    is_string(told(&node, 1), "cmd=name-lookup-response;rc=0;value=a;;b;port=a;;b;", "a lookup");
     (void)ask(&node, 0, "cmd=name-publish;name=s;port=q;");
     pmi_socket_events.done(node.socket, node.asked.id, -EEXIST, NULL, 0);
     has_string(told(&node, 0), "cmd=name-publish-response;rc=14;errmsg=", "a name twice");
