@@ -30,12 +30,12 @@ names() {
 
 for nodes in one four; do
     declare -n options=$nodes
-    names "pub:a,b:x SUCCESS;look:a,b,c SUCCESS a=x@0 b=x@0;look:c NOT-FOUND;pub:b,d:y DUPLICATE KEY;\
+    names "pub:a,b:x SUCCESS;look:a,b,c SUCCESS a=x@0 b=x@0;look:c NOT-FOUND;pub:b,d:y DUPLICATE-KEY;\
 look:d NOT-FOUND;unpub:a SUCCESS;look:a SUCCESS a=x@0;unpub:a SUCCESS;look:a,b SUCCESS b=x@0;unpub:* SUCCESS;\
 look:a,b NOT-FOUND" "on $nodes: keys, once each, of their owner" "${options[@]}" -- \
         r0:pub:a,b:x fence r3:look:a,b,c r2:look:c r1:pub:b,d:y fence r2:look:d r3:unpub:a fence r1:look:a fence \
         r0:unpub:a fence r3:look:a,b fence "r0:unpub:*" fence r2:look:a,b
-    names "pub:k:1 SUCCESS;pub:k:2 DUPLICATE KEY;pub:k:3:replace SUCCESS;pub:k:4:replace DUPLICATE KEY;look:k SUCCESS k=3@0" \
+    names "pub:k:1 SUCCESS;pub:k:2 DUPLICATE-KEY;pub:k:3:replace SUCCESS;pub:k:4:replace DUPLICATE-KEY;look:k SUCCESS k=3@0" \
         "on $nodes: overwriting is refused, and allowed to the owner who says so" "${options[@]}" -- \
         r0:pub:k:1 r0:pub:k:2 r0:pub:k:3:replace fence r1:pub:k:4:replace fence r2:look:k
     names "look:a,b:wait SUCCESS a=x@0 b=x@0;look:a,b:wait=1 SUCCESS a=x@0;pub:a:x SUCCESS;pub:b:x SUCCESS" \
@@ -53,7 +53,7 @@ pub:i:x:forever SUCCESS;look:e,p,i SUCCESS e=x@0 p=x@0 i=x@0" \
 done
 
 # Ranks 2N and 2N + 1 are on the same node.
-names "pub:k:l:local SUCCESS;look:k SUCCESS k=l@0;look:k NOT-FOUND;pub:k:m:local SUCCESS;pub:k:n:local DUPLICATE KEY;\
+names "pub:k:l:local SUCCESS;look:k SUCCESS k=l@0;look:k NOT-FOUND;pub:k:m:local SUCCESS;pub:k:n:local DUPLICATE-KEY;\
 look:k SUCCESS k=m@2" "what is published for a node" "${eight[@]}" -- \
     r0:pub:k:l:local fence r1:look:k r2:look:k fence r2:pub:k:m:local r2:pub:k:n:local fence r3:look:k
 names "pub:k:p:process SUCCESS;look:k SUCCESS k=p@0;look:k NOT-FOUND;pub:m:x:rm SUCCESS;look:m NOT-FOUND;\
@@ -61,7 +61,7 @@ pub:g:x:global SUCCESS;look:g SUCCESS g=x@4;pub:s:x:namespace SUCCESS;look:s:nam
     "for a process, the manager, all, a namespace" "${eight[@]}" -- \
     r0:pub:k:p:process r0:look:k r0:pub:m:x:rm r4:pub:g:x:global r5:pub:s:x:namespace fence \
     r1:look:k r0:look:m r6:look:g r7:look:s:namespace
-names "pub:k:x:custom=3+6 SUCCESS;look:k SUCCESS k=x@0;look:k SUCCESS k=x@0;look:k NOT-FOUND;pub:k:y:custom=6+3 DUPLICATE KEY;\
+names "pub:k:x:custom=3+6 SUCCESS;look:k SUCCESS k=x@0;look:k SUCCESS k=x@0;look:k NOT-FOUND;pub:k:y:custom=6+3 DUPLICATE-KEY;\
 pub:j:y:custom BAD-PARAM" "for those listed" "${eight[@]}" -- \
     r0:pub:k:x:custom=3+6 fence r3:look:k r6:look:k r5:look:k r1:pub:k:y:custom=6+3 r2:pub:j:y:custom
 names "pub:s:x SUCCESS;look:s:local SUCCESS s=x@0;look:s:local NOT-FOUND;look:s:process NOT-FOUND" \

@@ -81,17 +81,17 @@ spawns 0 "$(for i in 1 2 3 4 5; do echo connect=SUCCESS; echo connect=SUCCESS; e
 
 # ---- What cannot be ----
 
-spawns 0 "spawn=EXECUTABLE NOT FOUND" "a program that is not there" "${four[@]}" -- \
+spawns 0 "spawn=JOB-EXE-NOT-FOUND" "a program that is not there" "${four[@]}" -- \
     spawn 2 -- /nonexistent/program end
 like "$err" "job 2, which rank 0 of job 1 has spawned, does not run: cannot run /nonexistent/program" \
     "the user reads why"
-spawns 0 "spawn=EXECUTABLE NOT FOUND" "one application of two cannot be run: none is left" "${four[@]}" -- \
+spawns 0 "spawn=JOB-EXE-NOT-FOUND" "one application of two cannot be run: none is left" "${four[@]}" -- \
     spawn 1 -- sleep 1000 + 1 -- /nonexistent/program end
-spawns 0 "spawn=WORKING DIRECTORY NOT FOUND" "a directory that is not there" "${four[@]}" -- \
+spawns 0 "spawn=JOB-WDIR-NOT-FOUND" "a directory that is not there" "${four[@]}" -- \
     spawn 1 wdir=/nonexistent "${child[@]}" say end
-spawns 0 "spawn=JOB FAILED TO MAP" "more processes than free slots" "${four[@]}" -- \
+spawns 0 "spawn=JOB-FAILED-TO-MAP" "more processes than free slots" "${four[@]}" -- \
     spawn 4 "${child[@]}" say end
-spawns 0 "${said//job 2/job 3};spawn=JOB FAILED TO MAP;spawn=SUCCESS" "the next one that has room runs" "${four[@]}" -- \
+spawns 0 "${said//job 2/job 3};spawn=JOB-FAILED-TO-MAP;spawn=SUCCESS" "the next one that has room runs" "${four[@]}" -- \
     spawn 4 -- true end spawn 2 "${child[@]}" say end
 spawns 0 "spawn=BAD-PARAM" "a node that is not in the allocation" "${four[@]}" -- \
     spawn 1 host=elsewhere "${child[@]}" say end

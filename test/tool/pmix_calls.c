@@ -22,6 +22,8 @@
  */
 #include "config.h"
 
+#include "test/tool/status_name.h"
+
 #include <pmix.h>
 #include <pmix_tool.h>
 #include <stdio.h>
@@ -343,23 +345,6 @@ static pmix_status_t call(const char *name, char *rest)
     if (strcmp(name, "exit") == 0)
         _exit(0);
     return plain_call(name);
-}
-
-/* libpmix 5 says PMIX_ERR_NOT_FOUND where earlier ones say NOT-FOUND. */
-static const char *status_name(pmix_status_t status)
-{
-    static const char *const prefixes[] = {"PMIX_", "ERR_"};
-    static char text[64];
-    const char *name = PMIx_Error_string(status);
-
-    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
-            name += strlen(prefixes[i]);
-    snprintf(text, sizeof(text), "%s", name);
-    for (char *at = text; *at != '\0'; at++)
-        if (*at == '_')
-            *at = '-';
-    return text;
 }
 
 static void report(const char *argument)

@@ -20,6 +20,8 @@
  */
 #include "config.h"
 
+#include "test/tool/status_name.h"
+
 #include <pmix.h>
 #include <pthread.h>
 #include <signal.h>
@@ -455,7 +457,7 @@ int main(int argc, char **argv)
     pmix_status_t status = PMIx_Init(&self, NULL, 0);
 
     if (status != PMIX_SUCCESS) {
-        fprintf(stderr, "# PMIx_Init: %s\n", PMIx_Error_string(status));
+        fprintf(stderr, "# PMIx_Init: %s\n", status_name(status));
         return 1;
     }
     for (int i = 1; i < argc; i++) {
@@ -464,7 +466,7 @@ int main(int argc, char **argv)
         if (is_mine(&start)) {
             status = call(start);
             if (status != PMIX_SUCCESS)
-                printf("rank %u: %s=%s\n", self.rank, argv[i], PMIx_Error_string(status));
+                printf("rank %u: %s=%s\n", self.rank, argv[i], status_name(status));
         }
         free(text);
     }

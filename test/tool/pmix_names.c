@@ -16,6 +16,8 @@
  */
 #include "config.h"
 
+#include "test/tool/status_name.h"
+
 #include <pmix.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -220,9 +222,9 @@ static void call(const char *text)
     else if (strcmp(what, "exit") == 0)
         _exit(0);
     if (names != NULL && strcmp(what, "sleep") != 0 && strcmp(what, "await") != 0)
-        printf("%s %s%s\n", text, PMIx_Error_string(status), found);
+        printf("%s %s%s\n", text, status_name(status), found);
     else if (status != PMIX_SUCCESS)
-        printf("%s %s\n", text, PMIx_Error_string(status));
+        printf("%s %s\n", text, status_name(status));
     fflush(stdout);
     for (size_t i = 0; i < options.count; i++)
         PMIX_INFO_DESTRUCT(&options.infos[i]);
@@ -234,7 +236,7 @@ int main(int argc, char **argv)
     pmix_status_t status = PMIx_Init(&self, NULL, 0);
 
     if (status != PMIX_SUCCESS) {
-        fprintf(stderr, "PMIx_Init: %s\n", PMIx_Error_string(status));
+        fprintf(stderr, "PMIx_Init: %s\n", status_name(status));
         return 1;
     }
     for (int i = 1; i < argc; i++) {

@@ -15,6 +15,8 @@
  */
 #include "config.h"
 
+#include "test/tool/status_name.h"
+
 #include <pmix.h>
 #include <pmix_tool.h>
 #include <stdio.h>
@@ -25,11 +27,6 @@
 #define ENTRIES_MAX 64
 
 static pmix_proc_t self;
-
-static const char *status_name(pmix_status_t status)
-{
-    return PMIx_Error_string(status);
-}
 
 /* In PID/stat, behind the name in brackets. */
 static char letter_of(pid_t pid)

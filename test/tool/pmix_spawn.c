@@ -19,6 +19,8 @@
  */
 #include "config.h"
 
+#include "test/tool/status_name.h"
+
 #include <pmix.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -304,7 +306,7 @@ static void make_call(char **words, int *ret_read)
     else
         status = PMIX_ERR_BAD_PARAM;
     if (strcmp(word, "say") != 0 && strcmp(word, "size") != 0 && strncmp(word, "sleep:", 6) != 0)
-        printf("%s=%s\n", word, PMIx_Error_string(status));
+        printf("%s=%s\n", word, status_name(status));
     fflush(stdout);
 }
 
