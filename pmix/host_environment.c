@@ -262,6 +262,15 @@ static void put_pmix(struct buffer *out, const struct host_environment *environm
     put_string(out, "PMIX_VERSION", BANYAN_PMIX_VERSION);
 }
 
+int host_environment_is_own(const char *variable)
+{
+    for (size_t i = 0; i < COUNT(variables); i++) {
+        if (matches_one(variable, &variables[i].name, 1))
+            return 1;
+    }
+    return 0;
+}
+
 int host_environment_is_torch(const char *variable)
 {
     for (size_t i = 0; i < COUNT(variables); i++) {

@@ -57,6 +57,8 @@ void host_environment_write(const struct host_environment *environment, struct b
  * server: PMIX_*, PMI_*, SLURM_STEP*, PALS_*, ...  A user's own settings (PMIX_MCA_*, most of
  * OMPI_MCA_*, UCX_*) and what describes an allocation (SLURM_JOB_*) are not foreign. */
 int host_environment_is_foreign(const char *variable);
+/* 1 if it is one that host_environment_write may write, for a process or its node. */
+int host_environment_is_own(const char *variable);
 /* 1 if it is RANK, WORLD_SIZE, LOCAL_RANK or LOCAL_WORLD_SIZE, which are foreign to a process that gets
  * its own. */
 int host_environment_is_torch(const char *variable);

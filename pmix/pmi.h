@@ -149,7 +149,7 @@ struct pmi_job {
     const char *job_id;
     const char *node_names;    /* comma separated, all nodes that host ranks, in map order */
     const char *ranks_by_node; /* "0,1;2,3": for each of them its ranks, ascending */
-    const char *directory;     /* session directory of the job on this node */
+    const char *directory;     /* of the job on this node, for its programs */
     uint32_t node_index;       /* of this node in node_names */
     uint32_t uid;
     uint32_t gid;

@@ -31,13 +31,13 @@ static char **strings_copy(char *const *strings)
     return copy;
 }
 
-/* What a launcher has set for the caller alone is dropped. */
+/* What a launcher has set for the caller alone is dropped: Open MPI passes on all that it finds. */
 static void drop_foreign(char **env)
 {
     size_t kept = 0;
 
     for (size_t i = 0; env[i] != NULL; i++) {
-        if (host_environment_is_foreign(env[i]))
+        if (host_environment_is_foreign(env[i]) || host_environment_is_own(env[i]))
             free(env[i]);
         else
             env[kept++] = env[i];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What all parts of the services need: answers to speakers, lines for the user, local ranks.
+ * What all parts of the services need: answers to speakers, lines for the user, local ranks, directories.
  */
 #include "config.h"
 
@@ -48,4 +48,9 @@ int64_t rank_pmi_local_index(const struct rank_pmi *rank_pmi, uint32_t rank)
             high = middle;
     }
     return low < rank_pmi->config.job->count && rank_pmi->ranks[low] == rank ? (int64_t)low : -1;
+}
+
+char *rank_pmi_directory(const struct rank_pmi *rank_pmi, uint32_t number)
+{
+    return memory_printf("%s/j%u", rank_pmi->config.session->directory, number);
 }

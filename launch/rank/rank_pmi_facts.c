@@ -8,6 +8,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "alloc/placement_print.h"
@@ -20,6 +21,7 @@ struct job_facts {
     struct buffer names; /* "n1,n2" */
     struct buffer ranks; /* "0,1;2,3" */
     struct buffer map_by;
+    char *directory;
     char namespace[PMI_NAMESPACE_BYTES];
     char parent[PMI_NAMESPACE_BYTES];
     char number[16];
@@ -44,6 +46,7 @@ static void facts_fini(struct job_facts *facts, const struct pmi_job *job)
     buffer_fini(&facts->names);
     buffer_fini(&facts->ranks);
     buffer_fini(&facts->map_by);
+    free(facts->directory);
 }
 
 static void add_node(struct job_facts *facts, const struct placement_map *map, uint32_t node,
@@ -157,7 +160,8 @@ static void make_job(const struct rank_pmi *rank_pmi, const struct job_local *lo
     job->size = local->map.processes;
     job->universe_size = job->slots = (uint32_t)slots;
     job->apps_count = local->spec.apps_count;
-    job->directory = rank_pmi->config.session->directory;
+    facts->directory = rank_pmi_directory(rank_pmi, local->number);
+    job->directory = facts->directory;
     job->uid = getuid();
     job->gid = getgid();
     job->node_index = UINT32_MAX;
@@ -201,6 +205,9 @@ int rank_pmi_job_open(struct rank_pmi *rank_pmi, struct error *error)
     make_bindings(rank_pmi, &facts);
     job.bindings = facts.bindings;
     rc = pmi_node_open(rank_pmi->config.pmi_node, &job, &ops, error);
+    if (rc == 0)
+        (void)mkdir(job.directory,
+                    0700); /* the session's exists now; without it programs make their own */
     facts_fini(&facts, &job);
     return rc;
 }

@@ -112,6 +112,9 @@ void rank_pmi_answer(const struct speaker *speaker, uint64_t id, int status, con
 /* A line for the user. */
 void rank_pmi_say(struct rank_pmi *rank_pmi, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Of a job on this node, for the files of its programs.  libpmix removes it with the job's namespace if a
+ * program has asked for that (Open MPI does), so nothing else may be there.  The caller's to free. */
+char *rank_pmi_directory(const struct rank_pmi *rank_pmi, uint32_t number);
 /* -1 if a rank is not on this node. */
 int64_t rank_pmi_local_index(const struct rank_pmi *rank_pmi, uint32_t rank);
 

@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -157,6 +158,14 @@ void rank_pmi_pmix_exited(struct rank_pmi *rank_pmi, uint32_t index)
         pmi_node_events.gone(rank_pmi->config.pmi_node, &process);
 }
 
+static void remove_directory(const struct rank_pmi *rank_pmi)
+{
+    char *directory = rank_pmi_directory(rank_pmi, rank_pmi->config.job->number);
+
+    (void)session_remove_tree(directory);
+    free(directory);
+}
+
 void rank_pmi_pmix_close(struct rank_pmi *rank_pmi)
 {
     struct rank_pmi_pmix *pmix = &rank_pmi->pmix;
@@ -165,4 +174,6 @@ void rank_pmi_pmix_close(struct rank_pmi *rank_pmi)
     pmix->door = NULL;
     if (pmix->state == SERVER_OPENING || pmix->state == SERVER_OPEN)
         pmi_node_close(rank_pmi->config.pmi_node, rank_pmi->config.job->number);
+    if (pmix->state != SERVER_NONE)
+        remove_directory(rank_pmi);
 }

@@ -79,6 +79,25 @@ spawns 0 "$(for i in 1 2 3 4 5; do echo connect=SUCCESS; echo connect=SUCCESS; e
     "several jobs are spawned, one after the other" "${four[@]}" -- \
     $(for i in 1 2 3 4 5; do echo spawn 1 "${child[@]}" connect disconnect end connect disconnect; done)
 
+# MPI_Comm_spawn of Open MPI, which connects by published names: merge, allreduce and disconnect, twice,
+# then MPI_Comm_spawn_multiple. Programs of jobs that have ended have left nothing that the next ones need.
+export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader,tcp
+if ! command -v mpicc.openmpi >/dev/null; then
+    skip "Open MPI is not installed"
+elif ! mpicc.openmpi -O1 -o "$scratch/mpi" "$srcdir/test/tool/mpi/spawn.c"; then
+    fail "test/tool/mpi/spawn.c compiles"
+else
+    for nodes in 1 4; do
+        run "$banyan" run --timeout 60 --virtual-nodes $nodes --per-node $((8 / nodes)) --oversubscribe -n 2 \
+            "$scratch/mpi" 2 2 </dev/null
+        is "$status:$(sort <<<"$out" | paste -sd ';')" "0:one: 2 children of 2 parents, 4 together, right;\
+one: 2 children of 2 parents, 4 together, right;one: 4 children of 2 parents, 6 together, right;\
+parents: 4 together, right;parents: 4 together, right;parents: 6 together, right" \
+            "$nodes nodes: MPI_Comm_spawn of Open MPI"
+        is "$err" "" "without a complaint"
+    done
+fi
+
 # ---- What cannot be ----
 
 spawns 0 "spawn=JOB-EXE-NOT-FOUND" "a program that is not there" "${four[@]}" -- \

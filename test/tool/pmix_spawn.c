@@ -139,16 +139,19 @@ static int take_app(char **words, pmix_app_t *app, struct infos *own, struct inf
 /* All ranks learn its namespace from rank 0. */
 static pmix_status_t share(pmix_status_t status, const char *namespace)
 {
+    static int spawned;
     pmix_value_t value, *got = NULL;
     pmix_proc_t root;
     pmix_info_t info;
     bool yes = true;
+    char key[32];
 
     if (world_size == 1)
         return status;
+    snprintf(key, sizeof(key), "child.%d", spawned++); /* clients cache what they get */
     if (self.rank == 0) {
         PMIX_VALUE_LOAD(&value, namespace, PMIX_STRING);
-        (void)PMIx_Put(PMIX_GLOBAL, "child", &value);
+        (void)PMIx_Put(PMIX_GLOBAL, key, &value);
         PMIX_VALUE_DESTRUCT(&value);
         (void)PMIx_Commit();
     }
@@ -157,7 +160,7 @@ static pmix_status_t share(pmix_status_t status, const char *namespace)
     PMIX_LOAD_PROCID(&root, self.nspace, 0);
     if (self.rank == 0)
         return status;
-    status = PMIx_Get(&root, "child", NULL, 0, &got);
+    status = PMIx_Get(&root, key, NULL, 0, &got);
     if (status != PMIX_SUCCESS)
         return status;
     PMIX_LOAD_NSPACE(other.nspace, got->data.string);

@@ -14,9 +14,15 @@
 
 static void make_request(struct pmi_spawn *spawn)
 {
-    static char words[][9] = {"other", "-v", "", "A=1", "B=", "PMI_FD=7"};
+    static char words[][48] = {"other",
+                               "-v",
+                               "",
+                               "A=1",
+                               "B=",
+                               "PMI_FD=7",
+                               "OMPI_MCA_btl_vader_backing_directory=/dev/shm/x"};
     char *const argv[] = {words[0], words[1], words[2], NULL};
-    char *const env[] = {words[3], words[5], words[4], NULL};
+    char *const env[] = {words[3], words[5], words[6], words[4], NULL};
     struct pmi_spawn_app *app;
 
     pmi_spawn_init(spawn);
