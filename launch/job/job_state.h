@@ -186,7 +186,7 @@ void job_set_deadline(struct job *job, uint64_t deadline_ns, struct job_actions 
 void job_spawn_begin(struct job *job, const struct job_event *event, struct job_actions *actions);
 int job_spawn_waits(const struct job *job);
 /* Answers that all processes have been started; or, if that never happens, why not: then the end of the
- * job becomes one without a failure, since the caller may go on. */
+ * job becomes one without a failure, since the caller may go on, unless one of its processes has failed. */
 void job_spawn_started(struct job *job, struct job_actions *actions);
 void job_spawn_ended(struct job *job, struct control_job_end *end, struct job_actions *actions);
 /* A request that cannot become a job. */

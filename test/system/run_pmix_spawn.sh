@@ -126,7 +126,7 @@ spawns 0 "job 2 rank 0 of 1 app 0 parent 1.0 in $PWD with nothing;spawn=SUCCESS"
 spawns 0 "job 2 rank 0 of 1 app 0 parent 1.0 in $PWD with nothing;spawn=SUCCESS" \
     "the run waits for a child that outlives its parent" "${four[@]}" -- spawn 1 "${child[@]}" sleep:700 say end
 spawns 3 "spawn=SUCCESS" "a child that fails is the run's failure" "${four[@]}" -- \
-    spawn 1 "${child[@]}" exit:3 end sleep:500
+    spawn 1 "${child[@]}" sleep:500 exit:3 end sleep:1000
 like "$err" "banyan: job 2: rank 0 on v[0-9] exited with status 3" "the user reads whose it was"
 spawns 5 "spawn=SUCCESS" "a parent that fails ends its children" "${four[@]}" -- \
     spawn 2 "${child[@]}" sleep:50000 end exit:5

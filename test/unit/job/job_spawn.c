@@ -25,11 +25,13 @@ static struct job_world *running(uint32_t nodes)
     return world;
 }
 
+/* Signal 9 is ours. */
 static void exits(struct job_world *world, uint32_t place, uint32_t job, int wait_status)
 {
     job_world_event(
         world, place,
-        (struct job_event){.kind = JOB_EVENT_EXITED, .job = job, .number = wait_status});
+        (struct job_event){
+            .kind = JOB_EVENT_EXITED, .job = job, .number = wait_status, .flag = wait_status == 9});
     job_world_event(world, place, (struct job_event){.kind = JOB_EVENT_GROUP_EMPTY, .job = job});
     job_world_event(world, place, (struct job_event){.kind = JOB_EVENT_DRAINED, .job = job});
 }
@@ -99,6 +101,24 @@ static void test_not_started(void)
     job_world_destroy(world);
 }
 
+/* A process that fails at once, before another has been started. */
+static void test_quick_failure(void)
+{
+    struct job_world *world = running(3);
+
+    job_world_spawn(world, 1, 1, 2);
+    job_world_part_starts(world, 2, 2);
+    exits(world, 2, 2, EXITED(3));
+    job_world_trace(world);
+    job_world_part_starts(world, 3, 2);
+    exits(world, 3, 2, 9);
+    has_string(job_world_trace(world),
+               "root: reply to 1, failure 6: rank 0 on n2 exited with status 3",
+               "the answer says that it has ended");
+    is_uint(world->end.status, 3, "and the run has failed");
+    job_world_destroy(world);
+}
+
 /* Of three generations the first fails, after the second has ended well. */
 static void test_orphans(void)
 {
@@ -141,6 +161,7 @@ int main(void)
 {
     test_started();
     test_not_started();
+    test_quick_failure();
     test_orphans();
     test_too_late();
     return done_testing();
