@@ -4,6 +4,7 @@
 #include "pmix/host_event.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,12 @@
 #include <pmix.h>
 
 /* ---- From a client ---- */
+
+/* Events that are not at the root yet.  Clients do not wait for that, so more are refused, though a client of libpmix
+ * 4.2.2 is not informed. */
+#define EVENTS_OPEN_MAX 65536u
+
+static atomic_uint open_events;
 
 struct host_event {
     struct host_request request;
@@ -36,6 +43,7 @@ static void event_free(struct host_event *event)
 static void event_answer(struct host *host, struct host_request *request, int status,
                          const void *data, size_t data_bytes)
 {
+    atomic_fetch_sub(&open_events, 1);
     event_free((struct host_event *)request);
 }
 
@@ -138,6 +146,8 @@ pmix_status_t host_event_upcall(pmix_status_t code, const pmix_proc_t *source,
         return PMIX_OPERATION_SUCCEEDED;
     if (range == PMIX_RANGE_INVALID)
         return PMIX_ERR_BAD_PARAM;
+    if (atomic_load(&open_events) >= EVENTS_OPEN_MAX)
+        return PMIX_ERR_OUT_OF_RESOURCE;
     event = memory_allocate_zeroed(sizeof(*event));
     event->range = range;
     event->notice.code = code;
@@ -149,6 +159,7 @@ pmix_status_t host_event_upcall(pmix_status_t code, const pmix_proc_t *source,
         event_free(event);
         return status;
     }
+    atomic_fetch_add(&open_events, 1);
     event->request.call.run = event_run;
     event->request.kind = PMI_REQUEST_NOTIFY;
     event->request.caller = event->source;

@@ -70,6 +70,10 @@ done
 events "$(ranks "2 3" "h -3001 from 2 text-2 x1")" "the node alone" \
     "${four[@]}" -- on:h:-3001 fence r2:notify:-3001:local r2-3:await:1 fence sleep:100
 
+events "$(ranks "$all" "a -3001 from 2 text-2 x3000")
+accepted 3000" "3000 events of one process, without a pause" \
+    "${four[@]}" -- on:a:-3001 fence r2:flood:-3001:3000 await:3000 fence sleep:100
+
 # Rank 1 starts late: its node keeps the event until it connects.
 run "$banyan" run --timeout 60 --mpi pmix --virtual-nodes 2 --per-node 1 -n 2 sh -c \
     '[ "$PMIX_RANK" = 0 ] || sleep 1; exec "$@"' - "$program" r0:notify:-3001:namespace r1:on:h:-3001 r1:await:1 \

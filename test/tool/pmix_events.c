@@ -10,6 +10,7 @@
  *     notify:CODE:RANGE[:RANK,...]  RANGE: proc local namespace session global custom (of these ranks)
  *     special:CODE:RANGE        not for default handlers
  *     late:CODE:RANGE           not to be kept for handlers that are registered later
+ *     flood:CODE:COUNT          raises so many for the session, and prints how many were accepted
  *     await:COUNT               until so many events have come in all, for at most 20 s
  *     fence[:RANK,...]          of all ranks, or of these
  *     connect get:RANK:KEY put:KEY abort:STATUS[:RANK,...]
@@ -290,6 +291,23 @@ static pmix_status_t notify(char *rest, const char *directive)
     return status;
 }
 
+static pmix_status_t flood(char *rest)
+{
+    const char *code = next_word(&rest);
+    int wanted = atoi(next_word(&rest)), accepted = 0;
+
+    for (int i = 0; i < wanted; i++) {
+        char *one = NULL;
+
+        if (asprintf(&one, "%s:session", code) < 0)
+            return PMIX_ERR_NOMEM;
+        accepted += notify(one, NULL) == PMIX_SUCCESS;
+        free(one);
+    }
+    printf("accepted %d\n", accepted);
+    return PMIX_SUCCESS;
+}
+
 static pmix_status_t await(int wanted)
 {
     for (int i = 0; i < 2000; i++) {
@@ -401,6 +419,8 @@ static pmix_status_t call(char *text)
         return notify(text, PMIX_EVENT_NON_DEFAULT);
     if (strcmp(name, "late") == 0)
         return notify(text, PMIX_EVENT_DO_NOT_CACHE);
+    if (strcmp(name, "flood") == 0)
+        return flood(text);
     if (strcmp(name, "await") == 0)
         return await(atoi(next_word(&text)));
     if (strcmp(name, "fence") == 0)
