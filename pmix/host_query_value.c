@@ -11,6 +11,7 @@
 
 #include "base/buffer.h"
 #include "pmix/host_internal.h"
+#include "pmix/host_spawn.h"
 
 #include <pmix.h>
 
@@ -255,6 +256,17 @@ static int value_slots(const struct host_query_scope *scope, const struct host_q
     return load_u32(slots < UINT32_MAX ? (uint32_t)slots : UINT32_MAX, ret_value);
 }
 
+static int value_spawn(const struct host_query_scope *scope, const struct host_query_facts *facts,
+                       pmix_value_t *ret_value)
+{
+    const char *const *directives = host_spawn_directives();
+    struct buffer text = {0};
+
+    for (size_t i = 0; directives[i] != NULL; i++)
+        buffer_printf(&text, "%s%s", i > 0 ? "," : "", directives[i]);
+    return load_text(&text, ret_value);
+}
+
 /* No debugger is supported: an empty list. */
 static int value_nothing(const struct host_query_scope *scope, const struct host_query_facts *facts,
                          pmix_value_t *ret_value)
@@ -483,6 +495,7 @@ static const struct {
     {PMIX_QUERY_LOCAL_PROC_TABLE, value_table, NEEDS_LOCAL, OF_PROCESSES "," PMIX_HOSTNAME},
     {PMIX_QUERY_MEMORY_USAGE, value_memory, NEEDS_MEMORY,
      OF_PROCESSES "," PMIX_HOSTNAME "," PMIX_QUERY_LOCAL_ONLY "," PMIX_QUERY_REPORT_AVG},
+    {PMIX_QUERY_SPAWN_SUPPORT, value_spawn, NEEDS_NONE, ""},
     {PMIX_QUERY_DEBUG_SUPPORT, value_nothing, NEEDS_NONE, ""},
     {PMIX_QUERY_NUM_PSETS, value_sets_count, NEEDS_NONE, ""},
     {PMIX_QUERY_PSET_NAMES, value_sets, NEEDS_NONE, ""},

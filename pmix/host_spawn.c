@@ -27,6 +27,11 @@ static const char *const known[] = {PMIX_WDIR,          PMIX_HOST,       PMIX_MA
                                     PMIX_FWD_STDOUT,    PMIX_FWD_STDERR, PMIX_REQUESTOR_IS_CLIENT,
                                     PMIX_PARENT_ID,     PMIX_SPAWNED,    NULL};
 
+const char *const *host_spawn_directives(void)
+{
+    return known;
+}
+
 /* Whatever is not required of these is ignored; but who names nodes wants no others. */
 static int is_refused(const pmix_info_t *info, size_t count)
 {

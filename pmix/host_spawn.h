@@ -11,4 +11,7 @@ pmix_status_t host_spawn_upcall(const pmix_proc_t *proc, const pmix_info_t job_i
                                 size_t job_info_count, const pmix_app_t apps[], size_t apps_count,
                                 pmix_spawn_cbfunc_t callback, void *context);
 
+/* The directives that are obeyed; ends with NULL. */
+const char *const *host_spawn_directives(void);
+
 #endif

@@ -96,6 +96,31 @@ ask: SUCCESS" "the qualifiers of a key" "${one[@]}" -- "r0:ask:pmix.qry.ptable,p
 run "$banyan" run --timeout 60 --mpi pmix "${one[@]}" "$program" r0:ask:pmix.qry.keys </dev/null
 like "$out" 'pmix.qry.keys: .*pmix.qry.ptable.*pmix.univ.size' "and the keys"
 
+run "$banyan" run --timeout 60 --mpi pmix "${one[@]}" "$program" r0:ask:pmix.qry.spawn </dev/null
+like "$out" 'pmix.qry.spawn: .*pmix.mapby' "and what a spawn obeys"
+
+# ---- Several jobs ----
+
+"$banyan" start --virtual-nodes 1 --slots 8 >"$scratch/dir" 2>/dev/null &
+starter=$!
+until_true 20 test -s "$scratch/dir"
+dir=$(cat "$scratch/dir")
+"$banyan" run --instance "$dir" --timeout 60 --mpi pmix -n 4 "$program" running fence "await:$scratch/done" </dev/null \
+    >/dev/null 2>"$scratch/first.err" &
+first=$!
+run "$banyan" run --instance "$dir" --timeout 60 --mpi pmix -n 4 "$program" running r0:two r0:ask:pmix.qry.ns \
+    r0:ask:pmix.qry.jst "r0:ask:pmix.qry.jst;pmix.nspace=SELF" fence </dev/null
+is "$status:$(sed 's/banyan-[0-9a-f]*-1/OTHER/' <<<"$out")" "0:pmix.qry.ns: OTHER,SELF
+ask: SUCCESS
+ask: BAD-PARAM
+pmix.qry.jst: SUCCESS
+ask: SUCCESS" "all jobs are known, and which one is meant must be said"
+touch "$scratch/done"
+wait "$first"
+is "$?:$(cat "$scratch/first.err")" 0: "the other job is not disturbed"
+kill "$starter"
+wait "$starter"
+
 # ---- Ends: libpmix 4.2.2 does not send exit codes ----
 
 run "$banyan" run --timeout 60 --mpi pmix --on-failure continue "${four[@]}" bash -c \

@@ -10,6 +10,7 @@
  *     letters             of all ranks of the namespace, the state in /proc: "letters: S S T"
  *     control:RANK:DIRECTIVE[:NUMBER]   of a rank or "all", "job" (no target); DIRECTIVE without its "pmix.jctrl.", or
  *                         !DIRECTIVE: required; prints "control: STATUS"
+ *     two                 waits until there are two jobs
  *     cleanup:FILE        registers it to be removed after the process's end
  *     settle:RANK:LETTER  waits until a rank has this state in /proc; "-": it has ended
  */
@@ -193,12 +194,28 @@ static void await_running(void)
     pmix_status_t status = PMIX_OPERATION_IN_PROGRESS;
 
     while (status != PMIX_SUCCESS) {
-        char text[] = PMIX_QUERY_JOB_STATUS ";" PMIX_QUERY_REFRESH_CACHE;
+        char text[] = PMIX_QUERY_JOB_STATUS ";" PMIX_NSPACE "=SELF;" PMIX_QUERY_REFRESH_CACHE;
         pmix_info_t *results = NULL;
         size_t count = 0;
 
         if (query(text, &results, &count) == PMIX_SUCCESS && count == 1)
             status = results[0].value.data.status;
+        usleep(10000);
+    }
+}
+
+/* Another job has been started, too. */
+static void await_two(void)
+{
+    const char *names = "";
+
+    while (strchr(names, ',') == NULL) {
+        char text[] = PMIX_QUERY_NAMESPACES ";" PMIX_QUERY_REFRESH_CACHE;
+        pmix_info_t *results = NULL;
+        size_t count = 0;
+
+        if (query(text, &results, &count) == PMIX_SUCCESS && count == 1)
+            names = results[0].value.data.string;
         usleep(10000);
     }
 }
@@ -279,6 +296,8 @@ static void step(char *text)
         clean_up(rest);
     else if (strcmp(name, "running") == 0)
         await_running();
+    else if (strcmp(name, "two") == 0)
+        await_two();
     else if (strcmp(name, "settle") == 0)
         settle(rest);
     else
