@@ -68,9 +68,6 @@ struct pmi_request {
 /* Notices to a speaker, likewise. */
 enum pmi_notice_kind { PMI_NOTICE_EVENT, PMI_NOTICE_KIND_COUNT };
 
-/* Services that clients request and are refused; the speaker has answered the client. */
-enum pmi_service { PMI_SERVICE_SPAWN, PMI_SERVICE_COUNT };
-
 /* Requests of a speaker.  Everything pointed to is valid during the call only. */
 struct pmi_ops {
     void *context;
@@ -99,7 +96,6 @@ struct pmi_ops {
     /* Text from a client for the user (PMIx_Log, Open MPI's help messages). */
     void (*text)(void *context, const struct pmi_process *from, const char *text,
                  size_t text_bytes);
-    void (*unserved)(void *context, const struct pmi_process *from, enum pmi_service service);
     void (*request)(void *context, const struct pmi_request *request);
 };
 

@@ -342,12 +342,9 @@ static void heed_notice(const struct open_job *job, const struct pmi_message *me
         ops->provided(ops->context, job->number, message->id, message->status, message->data,
                       message->data_bytes);
         break;
-    case PMI_MESSAGE_TEXT:
-        ops->text(ops->context, &message->process, message->data, message->data_bytes);
-        break;
     default:
-        assert(message->kind == PMI_MESSAGE_UNSERVED);
-        ops->unserved(ops->context, &message->process, (enum pmi_service)message->number);
+        assert(message->kind == PMI_MESSAGE_TEXT);
+        ops->text(ops->context, &message->process, message->data, message->data_bytes);
     }
 }
 

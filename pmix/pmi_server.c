@@ -159,14 +159,6 @@ static void on_text(void *context, const struct pmi_process *from, const char *t
     (void)tell_daemon(context, &message);
 }
 
-static void on_unserved(void *context, const struct pmi_process *from, enum pmi_service service)
-{
-    struct pmi_message message = {
-        .kind = PMI_MESSAGE_UNSERVED, .process = *from, .number = service};
-
-    (void)tell_daemon(context, &message);
-}
-
 static void on_request(void *context, const struct pmi_request *request)
 {
     struct pmi_server *server = context;
@@ -196,7 +188,6 @@ static const struct pmi_ops ops = {
     .provided = on_provided,
     .abort = on_abort,
     .text = on_text,
-    .unserved = on_unserved,
     .request = on_request,
 };
 

@@ -46,7 +46,6 @@ enum pmi_message_kind {
     PMI_MESSAGE_PROVIDED,
     PMI_MESSAGE_ABORT, /* number: the exit status, members: the targets */
     PMI_MESSAGE_TEXT,
-    PMI_MESSAGE_UNSERVED, /* number: enum pmi_service */
     PMI_MESSAGE_CHECKED,
     PMI_MESSAGE_REQUEST, /* number: enum pmi_request_kind; status < 0: its data was too long */
     PMI_MESSAGE_KIND_COUNT

@@ -31,8 +31,7 @@ struct client {
     struct buffer unsent;     /* replies not yet written to the socket */
     int fd;                   /* our end, -1 when closed */
     uint32_t index;
-    uint8_t is_gone;     /* closed its PMI-1 socket */
-    uint8_t was_refused; /* reported once */
+    uint8_t is_gone; /* closed its PMI-1 socket */
     uint8_t has_ended;
     uint8_t is_aborted; /* by another process, with abort_status */
     int32_t abort_status;

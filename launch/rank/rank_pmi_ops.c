@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Requests common to all PMI speakers (pmix/pmi.h): clients that connect and leave, abort, texts,
- * and what is not served.
+ * Requests common to all PMI speakers (pmix/pmi.h): clients that connect and leave, abort, texts.
  */
 #include "config.h"
 
@@ -87,26 +86,6 @@ static void on_text(void *context, const struct pmi_process *from, const char *t
     rank_pmi->events.text(rank_pmi->events.context, text, text_bytes);
 }
 
-/* Each rank is reported once. */
-static void say_unserved(struct rank_pmi *rank_pmi, const struct pmi_process *from,
-                         const char *service)
-{
-    int64_t index = rank_pmi_local_index(rank_pmi, from->rank);
-
-    if (index < 0 || rank_pmi->clients[index].was_refused)
-        return;
-    rank_pmi->clients[index].was_refused = 1;
-    rank_pmi_say(rank_pmi, "rank %u on %s: request refused: %s is not supported", from->rank,
-                 rank_pmi->config.node_name, service);
-}
-
-/* The one place that reports unserved requests to the user; the speaker has answered the client. */
-static void on_unserved(void *context, const struct pmi_process *from, enum pmi_service service)
-{
-    assert(service == PMI_SERVICE_SPAWN);
-    say_unserved(((struct speaker *)context)->rank_pmi, from, "spawning");
-}
-
 static void on_request(void *context, const struct pmi_request *request)
 {
     rank_pmi_serve(context, request);
@@ -126,7 +105,6 @@ struct pmi_ops rank_pmi_ops(struct speaker *speaker)
         .provided = on_provided,
         .abort = on_abort,
         .text = on_text,
-        .unserved = on_unserved,
         .request = on_request,
     };
 }

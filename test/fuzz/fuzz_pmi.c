@@ -138,7 +138,7 @@ static void on_collective(void *context, const struct pmi_collective *collective
 static void on_fetch(void *context, uint64_t id, const struct pmi_process *process, const char *key,
                      uint32_t timeout_ms)
 {
-    assert(process->job == 1 && strlen(key) <= PMI_TEXT_BYTES_MAX);
+    assert(strlen(key) <= PMI_TEXT_BYTES_MAX);
 }
 
 static void on_provided(void *context, uint32_t number, uint64_t id, int status, const void *data,
@@ -160,11 +160,6 @@ static void on_text(void *context, const struct pmi_process *from, const char *t
     assert(from->job == 1);
 }
 
-static void on_unserved(void *context, const struct pmi_process *from, enum pmi_service service)
-{
-    assert(from->job == 1 && service < PMI_SERVICE_COUNT);
-}
-
 static void on_request(void *context, const struct pmi_request *request)
 {
     assert(request->caller.job == 1 && request->kind < PMI_REQUEST_KIND_COUNT);
@@ -181,7 +176,6 @@ static void fuzz_remote(const uint8_t *data, size_t bytes)
                                        .provided = on_provided,
                                        .abort = on_abort,
                                        .text = on_text,
-                                       .unserved = on_unserved,
                                        .request = on_request};
     struct pmi_remote *remote = pmi_remote_create(&config);
 

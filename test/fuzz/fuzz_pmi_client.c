@@ -29,11 +29,6 @@ static void on_client(void *context, const struct pmi_process *process)
     assert(process->job == 1 && process->rank == 0);
 }
 
-static void on_unserved(void *context, const struct pmi_process *process, enum pmi_service service)
-{
-    assert(service == PMI_SERVICE_SPAWN);
-}
-
 /* Half of the requests are answered at once. */
 static struct pmi_socket *asked;
 static uint64_t request_id;
@@ -68,7 +63,6 @@ void fuzz_pmi_client(const char *first, const uint8_t *data, size_t data_bytes)
                                 .finalized = on_client,
                                 .collective = on_barrier,
                                 .abort = on_abort,
-                                .unserved = on_unserved,
                                 .request = on_request};
     const uint32_t zero = 0;
     const struct pmi_socket_config config = {

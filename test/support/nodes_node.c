@@ -183,10 +183,6 @@ static void on_opened(void *context, uint32_t job, int status, const char *why, 
         complain(context, why);
 }
 
-static void on_unserved(void *context, const struct pmi_process *process, enum pmi_service service)
-{
-}
-
 static struct pmi_ops make_ops(struct endpoint *node)
 {
     return (struct pmi_ops){.context = node,
@@ -198,8 +194,7 @@ static struct pmi_ops make_ops(struct endpoint *node)
                             .fetch = on_fetch,
                             .provided = on_provided,
                             .abort = on_abort,
-                            .text = on_text,
-                            .unserved = on_unserved};
+                            .text = on_text};
 }
 
 /* ---- PMI-1 ---- */

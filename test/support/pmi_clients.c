@@ -44,12 +44,6 @@ static void on_finalized(void *context, const struct pmi_process *process)
     ((struct pmi_clients *)context)->finalized += process->job == PMI_CLIENTS_JOB;
 }
 
-static void on_unserved(void *context, const struct pmi_process *process, enum pmi_service service)
-{
-    ((struct pmi_clients *)context)->refusals +=
-        process->job == PMI_CLIENTS_JOB && service < PMI_SERVICE_COUNT;
-}
-
 static void on_request(void *context, const struct pmi_request *request)
 {
     struct pmi_clients *node = context;
@@ -95,7 +89,6 @@ void pmi_clients_init(struct pmi_clients *node, uint32_t first_rank, const char 
                           .finalized = on_finalized,
                           .collective = on_barrier,
                           .abort = on_abort,
-                          .unserved = on_unserved,
                           .request = on_request};
     uint32_t ranks[PMI_CLIENTS] = {first_rank, first_rank + 1}, apps[PMI_CLIENTS] = {0, 3};
     struct pmi_socket_config config = {

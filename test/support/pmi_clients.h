@@ -21,7 +21,6 @@ struct pmi_clients {
     int connected;
     int finalized;
     int aborts;
-    int refusals;
     struct pmi_request asked; /* the last one, of one name: its data are these */
     struct buffer asked_data;
     int abort_status;

@@ -258,11 +258,6 @@ static void on_text(void *context, const struct pmi_process *from, const char *t
     buffer_printf(&calls, "text %u.%u %.*s\n", from->job, from->rank, (int)text_bytes, text);
 }
 
-static void on_unserved(void *context, const struct pmi_process *from, enum pmi_service service)
-{
-    buffer_printf(&calls, "unserved %u.%u %d\n", from->job, from->rank, service);
-}
-
 static void on_request(void *context, const struct pmi_request *request)
 {
     buffer_printf(&calls, "request %llu kind %d %u.%u %u '%.*s'\n", (unsigned long long)request->id,
@@ -281,7 +276,6 @@ static const struct pmi_ops daemon_ops = {
     .provided = on_provided,
     .abort = on_abort,
     .text = on_text,
-    .unserved = on_unserved,
     .request = on_request,
 };
 
@@ -391,7 +385,6 @@ static void host_asks(void)
     host_ops.provided(host_ops.context, JOB, 13, 0, "theirs", 6);
     host_ops.abort(host_ops.context, 14, &two, -5, "enough", members, 2);
     host_ops.text(host_ops.context, &two, "line\n", 5);
-    host_ops.unserved(host_ops.context, &two, PMI_SERVICE_SPAWN);
     host_ops.request(host_ops.context, &publish);
     host_ops.request(host_ops.context, &strange);
     host_ops.rejected(host_ops.context, &two);
@@ -416,14 +409,14 @@ static void test_up(size_t piece_bytes)
               "opened 7 0 '' 123\nconnected 7.2\n"
               "collective 5 kind 0 of 1 (7.4294967295) 'mine' 77\n"
               "collective 6 kind 1 of 2 (7.1) '' 0\n"
-              "fetch 10 7.2 k 3\nprovided 7 12 -11 ''\nprovided 7 13 0 'theirs'\n"
-              "abort 14 7.2 -5 'enough' 2\ntext 7.2 line\n\nunserved 7.2 2\n"
+              "fetch 10 7.2 k 3\nfetch 11 8.1 k 3\nprovided 7 12 -11 ''\nprovided 7 13 0 'theirs'\n"
+              "abort 14 7.2 -5 'enough' 2\ntext 7.2 line\n\n"
               "request 15 kind 0 7.2 4 'a name'\nrejected 7.2\n"
               "finalized 7.2\n",
               "the job hears what the host asks, until it is closed in a call");
     heard_nothing();
     pump_down(remote, server, piece_bytes);
-    is_string(buffer_string(&calls), "done 11 -2 \ndone 16 -2 \nclose 7\n",
+    is_string(buffer_string(&calls), "done 16 -2 \nclose 7\n",
               "what concerns no open job is answered with -ENOENT");
     pmi_server_destroy(server);
     pmi_remote_destroy(remote);

@@ -674,9 +674,6 @@ static void test_requests(void)
           "done 3 0 ''\ntext: rank 1 on n1 called abort for ranks that its job does not have; none "
           "is ended\ndone 4 -2 ''\n",
           "a text, and aborts");
-    for (int i = 0; i < 2; i++)
-        server.ops.unserved(server.ops.context, &one, PMI_SERVICE_SPAWN);
-    heard("text: rank 1 on n1: request refused: spawning is not supported\n", "told once");
     server.ops.finalized(server.ops.context, &one);
     is_int(
         rank_pmi_stall_state(job.rank_pmi, &(struct operation_name){.kind = JOB_OPERATION_PMIX}, 1),
