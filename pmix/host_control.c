@@ -118,20 +118,6 @@ static void read_targets(const pmix_proc_t *requestor, const pmix_proc_t *target
         add_target(control, requestor->nspace, PMIX_RANK_WILDCARD);
 }
 
-/* A tool is of no job: any that is open here passes on what it asks for, as of no rank. */
-static void name_caller(const pmix_proc_t *requestor, struct host_process *ret_caller)
-{
-    struct host *host = host_self();
-
-    host_process_from_pmix(requestor, ret_caller);
-    if (host_job_is_open(host, ret_caller->namespace))
-        return;
-    ret_caller->rank = PMI_RANK_ALL;
-    pthread_mutex_lock(&host->mutex);
-    (void)host_job_first(host, ret_caller->namespace);
-    pthread_mutex_unlock(&host->mutex);
-}
-
 pmix_status_t host_control(const pmix_proc_t *requestor, const pmix_proc_t targets[],
                            size_t targets_count, const pmix_info_t directives[],
                            size_t directives_count, pmix_info_cbfunc_t callback, void *context)
@@ -146,7 +132,7 @@ pmix_status_t host_control(const pmix_proc_t *requestor, const pmix_proc_t targe
     control = memory_allocate_zeroed(sizeof(*control));
     control->request.kind = PMI_REQUEST_CONTROL;
     control->request.answer = control_answered;
-    name_caller(requestor, &control->request.caller);
+    host_job_caller(host_self(), requestor, &control->request.caller);
     control->callback = callback;
     control->context = context;
     pmi_control_encode(&request, &control->request.data);

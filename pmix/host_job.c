@@ -562,3 +562,14 @@ int host_job_is_open(struct host *host, const char *namespace)
     pthread_mutex_unlock(&host->mutex);
     return is_open;
 }
+
+void host_job_caller(struct host *host, const pmix_proc_t *proc, struct host_process *ret_caller)
+{
+    host_process_from_pmix(proc, ret_caller);
+    if (host_job_is_open(host, ret_caller->namespace))
+        return;
+    ret_caller->rank = PMI_RANK_ALL;
+    pthread_mutex_lock(&host->mutex);
+    (void)host_job_first(host, ret_caller->namespace);
+    pthread_mutex_unlock(&host->mutex);
+}

@@ -10,9 +10,7 @@
 
 #include <stdint.h>
 
-#include "pmix/host.h"
-
-struct host_process;
+#include "pmix/host_internal.h"
 
 /* host_table.job_open. */
 void host_job_open(struct host *host, const struct pmi_job *job);
@@ -35,6 +33,9 @@ int host_job_first(const struct host *host, char namespace[PMI_NAMESPACE_BYTES])
 
 /* From any thread. */
 int host_job_is_open(struct host *host, const char *namespace);
+/* Who makes a request, from any thread.  A tool is of no job: any that is open here passes on what it asks for, as of no
+ * rank (PMI_RANK_ALL). */
+void host_job_caller(struct host *host, const pmix_proc_t *proc, struct host_process *ret_caller);
 
 /* libpmix has refused a client that claims to be this process. */
 void host_job_spoiled(struct host *host, const struct host_process *process);

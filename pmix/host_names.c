@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "pmix/host_job.h"
 #include "pmix/host_request.h"
 #include "pmix/host_status.h"
 #include "pmix/pmi_names.h"
@@ -252,7 +253,7 @@ static pmix_status_t send_request(struct host_names *names, enum pmi_request_kin
     text->names.keys = (struct wire_bytes){text->keys.data, text->keys.length_bytes};
     assert(kind <= PMI_REQUEST_UNPUBLISH && names->request.answer != NULL);
     names->request.kind = kind;
-    host_process_from_pmix(proc, &names->request.caller);
+    host_job_caller(host_self(), proc, &names->request.caller);
     names->request.timeout_ms = host_timeout_s(info, info_count) * MS_PER_S;
     pmi_names_encode(&text->names, &names->request.data);
     host_request_send(&names->request);

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <string.h>
 
 #include "launch/proto/name.h"
@@ -26,6 +27,14 @@ void rank_pmi_names(struct speaker *speaker, const struct pmi_request *request)
     };
     struct buffer payload = {0};
 
+    if (request->caller.rank == PMI_RANK_ALL) { /* a tool, which is of no job */
+        named.job = 0;
+        named.namespace.length_bytes = 0;
+    }
+    if (named.job == 0 && request->kind != PMI_REQUEST_LOOKUP) {
+        rank_pmi_answer(speaker, request->id, -ENOTSUP, NULL, 0);
+        return;
+    }
     assert(request->kind < sizeof(verbs) / sizeof(verbs[0]));
     named.verb = verbs[request->kind];
     name_request_encode(&named, request->data, request->data_bytes, &payload);

@@ -7,6 +7,7 @@
  *     unpub:KEY[,KEY...][:OPTION...]        KEY "*": all
  *     fence  sleep:MS  exit                 exit: without finalize
  *     await:FILE                            until there is such a file
+ *     run:COMMAND                           of the shell
  *     bench:COUNT                           publishes COUNT keys, looks up those of the next rank, unpublishes
  *
  * and with "rRANK:" before it for that rank alone.  Options: local, namespace, session, global, rm, process, custom=0+2
@@ -216,12 +217,15 @@ static void call(const char *text)
         status = bench(atoi(names));
     else if (strcmp(what, "sleep") == 0)
         usleep((useconds_t)atoi(names) * 1000);
+    else if (strcmp(what, "run") == 0)
+        status = system(text + strlen("run:")) == 0 ? PMIX_SUCCESS : PMIX_ERROR;
     else if (strcmp(what, "await") == 0)
         while (access(names, F_OK) < 0)
             usleep(10000);
     else if (strcmp(what, "exit") == 0)
         _exit(0);
-    if (names != NULL && strcmp(what, "sleep") != 0 && strcmp(what, "await") != 0)
+    if (names != NULL && strcmp(what, "sleep") != 0 && strcmp(what, "await") != 0 &&
+        strcmp(what, "run") != 0)
         printf("%s %s%s\n", text, status_name(status), found);
     else if (status != PMIX_SUCCESS)
         printf("%s %s\n", text, status_name(status));

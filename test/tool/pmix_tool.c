@@ -6,6 +6,7 @@
  *     jobs         prints the namespaces of the server's jobs
  *     table:NS     prints the ranks of a namespace and their nodes
  *     pause:NS:RANK, resume:NS:RANK, kill:NS:RANK ("all")
+ *     look:KEY     prints a published text, and the rank that has published it
  *     self         prints the namespace that it has been given
  */
 #include "config.h"
@@ -68,6 +69,19 @@ static void ask(const char *key, char *namespace)
     }
 }
 
+static void look_up(const char *key)
+{
+    pmix_pdata_t data;
+    pmix_status_t status;
+
+    PMIX_PDATA_CONSTRUCT(&data);
+    PMIX_LOAD_KEY(data.key, key);
+    status = PMIx_Lookup(&data, 1, NULL, 0);
+    printf("look: %s %s@%u\n", PMIx_Error_string(status),
+           data.value.type == PMIX_STRING ? data.value.data.string : "nothing", data.proc.rank);
+    PMIX_PDATA_DESTRUCT(&data);
+}
+
 static void control(const char *name, char *rest)
 {
     const char *namespace = strsep(&rest, ":");
@@ -92,6 +106,8 @@ static void step(char *text)
         ask(PMIX_QUERY_NAMESPACES, NULL);
     else if (strcmp(name, "table") == 0)
         ask(PMIX_QUERY_PROC_TABLE, rest);
+    else if (strcmp(name, "look") == 0)
+        look_up(rest);
     else if (strcmp(name, "self") == 0)
         printf("self: %s\n", self.nspace);
     else
