@@ -215,6 +215,11 @@ static void test_labels(void)
     run_for(&bench, LONG_MS);
     has_string(seen(&bench), "[1] open\n[2] other\n", "a line left open is ended before a label");
     is_uint(bench.told_bytes, bench.put_bytes, "labels are not counted");
+    bench.put_bytes += 6;
+    output_writer_put(bench.writer, 3, 1, 1, "other\n", 6);
+    run_for(&bench, LONG_MS);
+    has_string(seen(&bench), "[3.1] other\n",
+               "a rank of a spawned job is labelled with both numbers");
     bench_close(&bench);
 }
 

@@ -35,11 +35,13 @@ static void line(const char *format, ...)
 
 /* ---- the world ---- */
 
+static uint32_t last_status; /* of JOB_END */
+
 static const char *const names[CONTROL_MESSAGE_COUNT] = {
     [CONTROL_WELCOME] = "WELCOME", [CONTROL_REFUSED] = "REFUSED", [CONTROL_ACCEPTED] = "ACCEPTED",
     [CONTROL_STARTED] = "STARTED", [CONTROL_OUTPUT] = "OUTPUT",   [CONTROL_STDIN_ACK] = "STDIN_ACK",
     [CONTROL_TEXT] = "TEXT",       [CONTROL_JOB_END] = "JOB_END", [CONTROL_READY] = "READY",
-    [CONTROL_FAILED] = "FAILED",
+    [CONTROL_FAILED] = "FAILED",   [CONTROL_SPAWNED] = "SPAWNED",
 };
 
 static void on_send(void *context, uint32_t client, uint8_t type, const void *payload, size_t bytes)
@@ -49,6 +51,8 @@ static void on_send(void *context, uint32_t client, uint8_t type, const void *pa
 
     wire_reader_init(&reader, payload, bytes);
     first = wire_get_u32(&reader);
+    if (type == CONTROL_JOB_END)
+        last_status = wire_get_u32(&reader);
     if (type == CONTROL_ACCEPTED)
         line("root -> client %u: ACCEPTED request %u as job %u", client, first,
              wire_get_u32(&reader));
@@ -214,12 +218,25 @@ static void output(uint32_t place, uint32_t job, const char *text)
     buffer_fini(&payload);
 }
 
-static void job_ends(uint32_t job)
+static void job_fails(uint32_t job, uint32_t status)
 {
-    struct control_job_end report = {.status = 0};
+    struct control_job_end report = {.status = status};
     struct job_action action = {.kind = JOB_ACTION_ENDED, .job = job, .end = &report};
 
     line("job %u has ended", job);
+    clients_action(clients, &action);
+}
+
+static void job_ends(uint32_t job)
+{
+    job_fails(job, 0);
+}
+
+static void job_spawns(uint32_t parent)
+{
+    struct job_action action = {.kind = JOB_ACTION_CHILD, .job = ++jobs_given, .parent = parent};
+
+    line("job %u spawns job %u", parent, action.job);
     clients_action(clients, &action);
 }
 
@@ -329,6 +346,59 @@ static void test_detach(void)
     end();
 }
 
+/* A family is one job for its client. */
+static void test_family(void)
+{
+    const uint32_t written = 12;
+
+    begin();
+    hello(2, CONTROL_VERSION, 0);
+    run(2, 1);
+    job_spawns(1);
+    output(1, 1, "parent");
+    output(2, 2, "child!");
+    of_job(2, CONTROL_OUTPUT_ACK, "OUTPUT_ACK", 1, &written);
+    job_ends(1);
+    job_spawns(2);
+    output(3, 3, "grandchild");
+    job_fails(2, 3);
+    clients_gone(clients, 2);
+    line("client 2 is gone");
+    happens("client 2 -> root: HELLO\n"
+            "root -> client 2: WELCOME\n"
+            "client 2 -> root: RUN request 1\n"
+            "root -> client 2: ACCEPTED request 1 as job 1\n"
+            "job 1 spawns job 2\n"
+            "root -> client 2: SPAWNED of job 1\n"
+            "place 1 -> root: OUTPUT of job 1\n"
+            "root -> client 2: OUTPUT of job 1\n"
+            "place 2 -> root: OUTPUT of job 2\n"
+            "root -> client 2: OUTPUT of job 2\n"
+            "client 2 -> root: OUTPUT_ACK of job 1\n"
+            "root -> place 1: credit of job 1 for 6 bytes\n"
+            "root -> place 2: credit of job 2 for 6 bytes\n"
+            "job 1 has ended\n"
+            "job 2 spawns job 3\n"
+            "root -> client 2: SPAWNED of job 1\n"
+            "place 3 -> root: OUTPUT of job 3\n"
+            "root -> client 2: OUTPUT of job 3\n"
+            "job 2 has ended\n"
+            "root -> place 3: credit of job 3 for 10 bytes\n"
+            "root ends job 3: the front end went away\n"
+            "client 2 is gone\n",
+            "jobs that are spawned belong to the client of the first");
+    end();
+    begin();
+    hello(2, CONTROL_VERSION, 0);
+    run(2, 1);
+    job_spawns(1);
+    job_fails(2, 3);
+    job_fails(1, 5);
+    has_string(buffer_string(&trace), "root -> client 2: JOB_END of job 1\n", "one end for all");
+    is_uint(last_status, 3, "with the first failure");
+    end();
+}
+
 static void test_wrong(void)
 {
     struct buffer payload = {0};
@@ -417,6 +487,7 @@ int main(void)
     allocation_generate(&roster, "n", 2, 4);
     test_two_jobs();
     test_detach();
+    test_family();
     test_wrong();
     test_slow_subscriber();
     test_end_names_missing();
