@@ -50,7 +50,7 @@ for where in alone together; do
     survivors "" "$where: what a rank that has ended had committed is there" \
         "${options[@]}" -- "$program" r3:put:a r0-2:fence:0,1,2 r3:exit:7 sleep:200 r0:get:3:a
 done
-lost="rank 0: r0:get:3:a=LOST_CONNECTION"
+lost="rank 0: r0:get:3:a=LOST-CONNECTION"
 survivors "$lost" "a get from a rank of another node that has ended without" \
     "${alone[@]}" -- "$program" r0-2:fence:0,1,2 r3:exit:7 sleep:200 r0:get:3:a
 survivors "$lost" "and from one that ends meanwhile" \
@@ -59,9 +59,9 @@ survivors "$lost" "and from one that ends meanwhile" \
 # ---- A node is lost ----
 
 for call in fence connect; do
-    survivors "$(all $call LOST_CONNECTION)" "$call: a node is lost meanwhile" \
+    survivors "$(all $call LOST-CONNECTION)" "$call: a node is lost meanwhile" \
         "${alone[@]}" -- sh "$scratch/lose" "$program" $call
-    survivors "$(all $call LOST_CONNECTION)" "$call: a node has been lost" \
+    survivors "$(all $call LOST-CONNECTION)" "$call: a node has been lost" \
         "${alone[@]}" -- sh "$scratch/lose" "$program" sleep:1700 $call
 done
 survivors "$lost" "a get: its node is lost meanwhile" "${alone[@]}" -- sh "$scratch/lose" "$program" r0:get:3:a
