@@ -80,7 +80,7 @@ int join_token_parse(const char *text, size_t bytes, struct join_token *ret_toke
                      struct error *error)
 {
     struct join_token token = {.place = 0};
-    unsigned char data[JOIN_TOKEN_BYTES_MAX / 2];
+    unsigned char data[JOIN_TOKEN_BYTES_MAX / 2] = {0};
     size_t skipped = 0;
     int rc;
 

@@ -184,6 +184,9 @@ static pmix_status_t spawn(char **words, int *ret_read)
         count++;
     } while (words[at] != NULL && strcmp(words[at++], "+") == 0 && count < APPS_MAX);
     *ret_read = at;
+    /* libpmix 5.0.7 returns PMIX_ERR_EMPTY at once if there is none. */
+    if (PMIX_VERSION_MAJOR >= 5 && all.count == 0)
+        PMIX_INFO_LOAD(&all.items[all.count++], PMIX_FWD_STDOUT, NULL, PMIX_BOOL);
     if (self.rank == 0)
         status = PMIx_Spawn(all.items, all.count, apps, count, child);
     PMIX_LOAD_NSPACE(other.nspace, child);
