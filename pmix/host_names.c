@@ -36,8 +36,11 @@ struct request_text {
 
 /* ---- Directives ---- */
 
-static pmix_status_t read_range(const pmix_value_t *value, enum pmi_names_range *ret_range)
+/* A range that does not exist is as none, for Open MPI 5.0 looks up with one that it has not set, unless it is
+ * required. */
+static pmix_status_t read_range(const pmix_info_t *info, enum pmi_names_range *ret_range)
 {
+    const pmix_value_t *value = &info->value;
     static const struct {
         pmix_data_range_t from;
         enum pmi_names_range to;
@@ -55,7 +58,8 @@ static pmix_status_t read_range(const pmix_value_t *value, enum pmi_names_range 
             return PMIX_SUCCESS;
         }
     }
-    return PMIX_ERR_BAD_PARAM;
+    return value->type == PMIX_DATA_RANGE && !PMIX_INFO_IS_REQUIRED(info) ? PMIX_SUCCESS
+                                                                          : PMIX_ERR_BAD_PARAM;
 }
 
 static pmix_status_t read_persistence(const pmix_value_t *value,
@@ -147,7 +151,7 @@ static pmix_status_t read_directive(const pmix_info_t *info, struct request_text
     static const char *const others[] = {PMIX_TIMEOUT, PMIX_USERID, PMIX_GRPID, NULL};
 
     if (PMIX_CHECK_KEY(info, PMIX_RANGE))
-        return read_range(&info->value, &text->names.range);
+        return read_range(info, &text->names.range);
     if (PMIX_CHECK_KEY(info, PMIX_PERSISTENCE))
         return read_persistence(&info->value, &text->names.persistence);
     if (PMIX_CHECK_KEY(info, PMIX_EVENT_CUSTOM_RANGE))
