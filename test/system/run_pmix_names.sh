@@ -114,7 +114,7 @@ done
 
 tool="timeout 20 env -i TMPDIR=$TMPDIR $top_builddir/test/tool/pmix_tool search"
 names "pub:k:x SUCCESS;pub:n:x:namespace SUCCESS;look: SUCCESS x@1;look: NOT-FOUND nothing@0" \
-    "a tool looks up what is for all" "${one[@]}" -- r1:pub:k:x r1:pub:n:x:namespace fence "r0:run:$tool look:k look:n 2>&1" fence
+    "a tool looks up what is for all" "${one[@]}" -- r1:pub:k:x r1:pub:n:x:namespace fence "r0:run:$tool look:k look:n 2>&1 | grep ^look" fence
 
 # ---- Open MPI ----
 

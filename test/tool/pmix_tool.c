@@ -11,6 +11,8 @@
  */
 #include "config.h"
 
+#include "test/tool/status_name.h"
+
 #include <pmix.h>
 #include <pmix_tool.h>
 #include <stdio.h>
@@ -56,7 +58,7 @@ static void ask(const char *key, char *namespace)
     }
     status = PMIx_Query_info(&query, 1, &results, &count);
     if (status != PMIX_SUCCESS || count != 1) {
-        printf("%s: %s\n", key, PMIx_Error_string(status));
+        printf("%s: %s\n", key, status_name(status));
     } else if (results[0].value.type == PMIX_STRING) {
         printf("jobs: %s\n", results[0].value.data.string);
     } else {
@@ -77,7 +79,7 @@ static void look_up(const char *key)
     PMIX_PDATA_CONSTRUCT(&data);
     PMIX_LOAD_KEY(data.key, key);
     status = PMIx_Lookup(&data, 1, NULL, 0);
-    printf("look: %s %s@%u\n", PMIx_Error_string(status),
+    printf("look: %s %s@%u\n", status_name(status),
            data.value.type == PMIX_STRING ? data.value.data.string : "nothing", data.proc.rank);
     PMIX_PDATA_DESTRUCT(&data);
 }
@@ -94,8 +96,7 @@ static void control(const char *name, char *rest)
     PMIX_INFO_LOAD(&info, key, NULL, PMIX_BOOL);
     PMIX_LOAD_PROCID(&proc, namespace,
                      strcmp(rest, "all") == 0 ? PMIX_RANK_WILDCARD : (pmix_rank_t)atoi(rest));
-    printf("%s: %s\n", name,
-           PMIx_Error_string(PMIx_Job_control(&proc, 1, &info, 1, &results, &count)));
+    printf("%s: %s\n", name, status_name(PMIx_Job_control(&proc, 1, &info, 1, &results, &count)));
 }
 
 static void step(char *text)
@@ -132,7 +133,7 @@ int main(int argc, char **argv)
     }
     status = PMIx_tool_init(&self, info, count);
     if (status != PMIX_SUCCESS) {
-        printf("PMIx_tool_init: %s\n", PMIx_Error_string(status));
+        printf("PMIx_tool_init: %s\n", status_name(status));
         return 1;
     }
     for (; next < argc; next++)
