@@ -298,6 +298,7 @@ static void on_timer(struct daemon_core *core, const struct daemon_event *event)
         stall_report_due(core->stalls);
         break;
     case DAEMON_TIMER_NAMES:
+        assert(core->names != NULL);
         names_timer(core->names);
         break;
     default:
@@ -395,7 +396,6 @@ struct daemon_core *daemon_core_create(const struct daemon_core_config *config)
     core->place = config->place;
     list_init(&core->kept);
     core->instance = instance_create(config->spec, config->place, config->roster, config->policy);
-    daemon_core_names_open(core);
     if (daemon_core_is_root(core)) {
         core->stalls = stall_report_create(core);
         daemon_core_clients_open(core, config);
@@ -419,6 +419,7 @@ void daemon_core_destroy(struct daemon_core *core)
     while (daemon_core_kept_first(core) != NULL)
         daemon_core_kept_drop(core);
     names_destroy(core->names);
+    ranges_fini(&core->lost);
     stall_report_destroy(core->stalls);
     clients_destroy(core->clients);
     instance_destroy(core->instance);

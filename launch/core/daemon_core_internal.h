@@ -41,8 +41,9 @@ struct daemon_core {
     struct stall_report *stalls; /* likewise */
     struct hash_map *requests;   /* id -> number of the requesting job; NULL: no request yet */
     struct hash_map *notices;    /* root: job and place -> id of its last request; NULL: none yet */
-    struct names *names;
-    struct list kept; /* struct kept_event: posted from within a step */
+    struct names *names;         /* NULL until a name is asked for */
+    struct ranges lost;          /* places, until then */
+    struct list kept;            /* struct kept_event: posted from within a step */
     bool is_stepping;
     bool has_joined;
     bool has_failed;
@@ -104,7 +105,7 @@ int daemon_core_notice_broadcast(struct daemon_core *core, const struct message 
 void daemon_core_notice_forget(struct daemon_core *core, uint32_t job);
 
 /* daemon_core_names.c: the name service (names.h). */
-void daemon_core_names_open(struct daemon_core *core);
+void daemon_core_names_lost(struct daemon_core *core, const struct ranges *places);
 /* 1 if the message is for it; *ret_status: of names_request. */
 int daemon_core_names_request(struct daemon_core *core, uint8_t kind,
                               const struct daemon_event *event, struct wire_reader *reader,

@@ -2,6 +2,8 @@
 /* Connects the name service to the tree, the clock and the jobs. */
 #include "config.h"
 
+#include <assert.h>
+
 #include "launch/core/daemon_core_internal.h"
 #include "launch/core/names.h"
 
@@ -38,7 +40,8 @@ static bool job_is_running(void *context, uint32_t job)
     return instance_job_is_running(((struct daemon_core *)context)->instance, job);
 }
 
-void daemon_core_names_open(struct daemon_core *core)
+/* With the first request: most instances never have one, and a million daemons are simulated. */
+static void open_names(struct daemon_core *core)
 {
     struct names_ops ops = {
         .context = core,
@@ -49,7 +52,17 @@ void daemon_core_names_open(struct daemon_core *core)
         .job_is_running = job_is_running,
     };
 
+    assert(core->names == NULL);
     core->names = names_create(core->place, core->spec->places - 1, &ops);
+    names_lost(core->names, &core->lost);
+}
+
+void daemon_core_names_lost(struct daemon_core *core, const struct ranges *places)
+{
+    if (core->names == NULL)
+        ranges_add_all(&core->lost, places);
+    else
+        names_lost(core->names, places);
 }
 
 int daemon_core_names_request(struct daemon_core *core, uint8_t kind,
@@ -58,6 +71,8 @@ int daemon_core_names_request(struct daemon_core *core, uint8_t kind,
 {
     if (kind < JOB_MESSAGE_NAMES || kind > JOB_MESSAGE_NAME_WATCH)
         return 0;
+    if (core->names == NULL)
+        open_names(core);
     *ret_status =
         names_request(core->names, (enum job_message)kind, event->place, event->id, reader);
     return 1;

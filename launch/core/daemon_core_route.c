@@ -232,6 +232,6 @@ void daemon_core_route_lost(struct daemon_core *core, const struct daemon_event 
     }
     core->ops->ranks->renew_credit(core->context);
     core->ops->pmi->lost(core->context, event->places);
-    names_lost(core->names, event->places);
+    daemon_core_names_lost(core, event->places);
     daemon_core_job(core, &lost);
 }

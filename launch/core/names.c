@@ -97,6 +97,8 @@ void names_job_ended(struct names *names, uint32_t job)
 {
     struct list_link *node, *spare;
 
+    if (names == NULL)
+        return;
     list_for_each(&names->watchers, node, spare)
     {
         struct name_watcher *watcher = list_entry(node, struct name_watcher, node);
@@ -159,6 +161,8 @@ bool names_reply(struct names *names, uint32_t id, int status, const struct mess
 {
     struct wire_reader reader;
 
+    if (names == NULL)
+        return false;
     wire_reader_init(&reader, message != NULL ? message->data : NULL,
                      message != NULL ? message->length_bytes : 0);
     status = name_answer_decode(status, &reader);

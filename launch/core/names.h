@@ -45,6 +45,7 @@ void names_destroy(struct names *names); /* NULL is fine */
 /* A request of another place, or of this one: reader stands after the kind.  -EBADMSG: it is malformed. */
 int names_request(struct names *names, enum job_message kind, uint32_t source, uint32_t id,
                   struct wire_reader *reader);
+/* The functions down to names_job_ended do nothing if names is NULL. */
 /* False if the request was not one of the names. */
 bool names_reply(struct names *names, uint32_t id, int status, const struct message *message);
 void names_lost(struct names *names, const struct ranges *places);

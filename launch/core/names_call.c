@@ -552,6 +552,8 @@ void names_process_ended(struct names *names, uint32_t job, uint32_t rank)
     struct exit_walk walk = {.names = names, .job = job, .rank = rank};
     struct list_link *node, *spare;
 
+    if (names == NULL)
+        return;
     list_for_each(&names->calls, node, spare)
     {
         struct name_call *call = list_entry(node, struct name_call, node);
@@ -572,7 +574,8 @@ static bool is_of_job(void *context, struct name_entry *entry)
 
 void names_part_closed(struct names *names, uint32_t job)
 {
-    name_store_walk(names->owned, is_of_job, &job);
+    if (names != NULL)
+        name_store_walk(names->owned, is_of_job, &job);
 }
 
 void names_call_close(struct names *names)

@@ -434,6 +434,14 @@ static const struct daemon_rank_ops rank_ops = {
     .survey = ranks_survey,
 };
 
+static void pmi_lost(void *context, const struct ranges *places)
+{
+    (void)context; /* nobody calls PMIx */
+    (void)places;
+}
+
+static const struct daemon_pmi_ops pmi_ops = {.lost = pmi_lost};
+
 /* ---- clients, clock, starter ---- */
 
 static void clients_send(void *context, uint32_t number, uint8_t type, const void *data,
@@ -523,6 +531,7 @@ const struct daemon_ops script_ops = {
     .timer = ops_timer,
     .print = ops_print,
     .ranks = &rank_ops,
+    .pmi = &pmi_ops,
     .starter = &starter_ops,
     .clients = &client_ops,
 };
