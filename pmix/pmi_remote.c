@@ -35,6 +35,7 @@ struct pmi_remote {
     uint64_t sent_bytes;   /* in all */
     struct list marks;
     uint32_t memory_kib;
+    uint32_t closing; /* jobs whose CLOSE has not been answered */
     uint64_t checked;
 };
 
@@ -134,7 +135,8 @@ void pmi_remote_close(struct pmi_remote *remote, uint32_t number)
     if (job == NULL)
         return;
     job_forget(job);
-    (void)queue_message(remote, &message);
+    if (queue_message(remote, &message) == 0)
+        remote->closing++;
 }
 
 void pmi_remote_admit(struct pmi_remote *remote, int fd, const struct pmi_process *process,
@@ -348,6 +350,15 @@ static void heed_notice(const struct open_job *job, const struct pmi_message *me
     }
 }
 
+static int heed_closed(struct pmi_remote *remote, const struct pmi_message *message)
+{
+    if (remote->closing == 0)
+        return -EPROTO;
+    remote->closing--;
+    remote->memory_kib = message->number;
+    return 0;
+}
+
 static int heed_message(void *context, const struct pmi_message *message)
 {
     struct pmi_remote *remote = context;
@@ -357,8 +368,8 @@ static int heed_message(void *context, const struct pmi_message *message)
     if (message->kind < PMI_MESSAGE_OPENED)
         return -EPROTO;
     if (message->kind == PMI_MESSAGE_CLOSED)
-        remote->memory_kib = message->number;
-    else if (message->kind == PMI_MESSAGE_CHECKED)
+        return heed_closed(remote, message);
+    if (message->kind == PMI_MESSAGE_CHECKED)
         remote->checked = message->id;
     else if (message->kind == PMI_MESSAGE_COLLECTIVE)
         heed_collective(remote, message);
@@ -428,6 +439,11 @@ void pmi_remote_check(struct pmi_remote *remote, uint64_t id)
 uint64_t pmi_remote_checked(const struct pmi_remote *remote)
 {
     return remote->checked;
+}
+
+uint32_t pmi_remote_closing(const struct pmi_remote *remote)
+{
+    return remote->closing;
 }
 
 uint32_t pmi_remote_memory_kib(const struct pmi_remote *remote)

@@ -54,6 +54,9 @@ void pmi_remote_sent(struct pmi_remote *remote, size_t bytes);
 /* The server has ended: calls `lost` for every open job and closes it. */
 void pmi_remote_lose(struct pmi_remote *remote, const char *why);
 uint32_t pmi_remote_jobs(const struct pmi_remote *remote);
+/* Jobs closed here that the server has not forgotten yet: what their processes registered to be removed may
+ * still be there. */
+uint32_t pmi_remote_closing(const struct pmi_remote *remote);
 /* Asks whether libpmix still works off its requests; pmi_remote_checked returns the last id that it
  * has answered. */
 void pmi_remote_check(struct pmi_remote *remote, uint64_t id);

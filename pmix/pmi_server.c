@@ -228,14 +228,28 @@ static int obey_open(struct pmi_server *server, const struct pmi_message *messag
     return 0;
 }
 
-static void obey_close(struct pmi_server *server, const struct pmi_message *message)
+/* On any thread. */
+static void on_closed(void *context, uint64_t job)
 {
-    struct pmi_message closed = {.kind = PMI_MESSAGE_CLOSED, .process = message->process};
+    struct pmi_server *server = context;
+    struct pmi_message closed = {.kind = PMI_MESSAGE_CLOSED, .process.job = (uint32_t)job};
 
-    if (server->host != NULL)
-        server->table->job_close(server->host, message->process.job);
     closed.number = server->config.memory_kib(server->config.context);
     (void)tell_daemon(server, &closed);
+}
+
+/* CLOSED says that libpmix has forgotten the job, and has removed the files that its processes had registered
+ * for that. */
+static void obey_close(struct pmi_server *server, const struct pmi_message *message)
+{
+    uint32_t job = message->process.job;
+
+    if (server->host == NULL) {
+        on_closed(server, job);
+        return;
+    }
+    server->table->job_close(server->host, job);
+    server->table->check(server->host, job, on_closed, server);
 }
 
 static int obey_admit(struct pmi_server *server, const struct pmi_message *message)

@@ -37,7 +37,7 @@ enum pmi_message_kind {
     PMI_MESSAGE_NOTICE, /* number: enum pmi_notice_kind */
     /* From the server. */
     PMI_MESSAGE_OPENED, /* number: the server's pid */
-    PMI_MESSAGE_CLOSED, /* number: its memory in KiB */
+    PMI_MESSAGE_CLOSED, /* answers CLOSE, when libpmix has forgotten the job; number: the server's memory in KiB */
     PMI_MESSAGE_CONNECTED,
     PMI_MESSAGE_REJECTED,
     PMI_MESSAGE_FINALIZED,

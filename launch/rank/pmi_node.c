@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -234,6 +235,7 @@ static void on_server_ready(void *context, int fd, unsigned int what)
     if (what & LOOP_READ)
         (void)hear_server(node);
     if (node->remote != NULL && pmi_remote_jobs(node->remote) == 0 &&
+        pmi_remote_closing(node->remote) == 0 &&
         pmi_remote_memory_kib(node->remote) > node->config.grown_kib) {
         log_debug("the PMIx server has grown to %u KiB: the next job gets another",
                   pmi_remote_memory_kib(node->remote));
@@ -476,12 +478,33 @@ struct pmi_node *pmi_node_create(const struct pmi_node_config *config)
     return node;
 }
 
+/* Files that processes have registered to be removed after them are removed by libpmix when it forgets the
+ * job.  The loop does not run any more. */
+static void await_closing(struct pmi_node *node)
+{
+    uint64_t end_ns = loop_now_ns() + PMI_NODE_CLOSE_MS * NS_PER_MS, now_ns;
+
+    while (node->pid > 0 && node->remote != NULL && pmi_remote_closing(node->remote) > 0 &&
+           (now_ns = loop_now_ns()) < end_ns) {
+        struct pmi_piece unsent;
+        struct pollfd ready = {.fd = node->fd, .events = POLLIN};
+
+        pmi_remote_output(node->remote, &unsent);
+        if (unsent.bytes > 0)
+            ready.events |= POLLOUT;
+        (void)poll(&ready, 1, (int)((end_ns - now_ns) / NS_PER_MS) + 1);
+        flush_requests(node);
+        pmi_node_catch_up(node);
+    }
+}
+
 void pmi_node_destroy(struct pmi_node *node)
 {
     struct list_link *entry, *spare;
 
     if (node == NULL)
         return;
+    await_closing(node);
     if (node->remote != NULL)
         pmi_remote_destroy(let_go(node));
     list_for_each(&node->past, entry, spare)

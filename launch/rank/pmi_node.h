@@ -30,6 +30,9 @@
 #define PMI_NODE_SLEEPING_LOOKS 3u
 #define PMI_NODE_BUSY_MS        60000u
 
+/* libpmix forgets a job in less than a millisecond, one of 16,384 ranks in 10 to 30. */
+#define PMI_NODE_CLOSE_MS 2000u
+
 struct pmi_node;
 
 struct pmi_node_config {
@@ -47,7 +50,8 @@ struct pmi_node_config {
 
 /* Watches SIGCHLD on the loop: one per process. */
 struct pmi_node *pmi_node_create(const struct pmi_node_config *config);
-/* Open jobs get no callback.  A server that still runs is killed, and not waited for. */
+/* Open jobs get no callback.  Blocks, for PMI_NODE_CLOSE_MS at most, until a server that still runs has
+ * forgotten the jobs closed before; it is killed then, and not waited for. */
 void pmi_node_destroy(struct pmi_node *node);
 
 /* The namespace by which clients know the current server, or the next one. */

@@ -341,13 +341,15 @@ static void test_down(size_t piece_bytes)
               "open 7 space.7 0,1;2,3\n"
               "admit 7.3 hello\nadmit 7.3 again\n"
               "done 1099511627776 -3 \ndone 2 0 blob\nprovide 9 7.3 key\ngone 7.3\n"
-              "notice 0 7.3 news\ncheck 5\nclose 7\n",
+              "notice 0 7.3 news\ncheck 5\nclose 7\ncheck 7\n",
               "the host hears what the daemon says, in that order");
     heard_nothing();
     is_int(pmi_server_wait(server, 99), HOST_FD | HOST_OWN, "the host waits");
     is_string(buffer_string(&calls), "wait 99\n", "for the daemon's socket, too");
     heard_nothing();
+    is_uint(pmi_remote_closing(remote), 1, "one job is being closed");
     is_int(pump_up(remote, piece_bytes), 0, "its answers are taken");
+    is_uint(pmi_remote_closing(remote), 0, "none is any more");
     is_string(buffer_string(&calls), "", "of a closed job nothing is told");
     is_uint(pmi_remote_checked(remote), 5, "but that its check has been answered");
     is_uint(pmi_remote_memory_kib(remote), 4711, "but what memory the server has");
@@ -416,7 +418,7 @@ static void test_up(size_t piece_bytes)
               "the job hears what the host asks, until it is closed in a call");
     heard_nothing();
     pump_down(remote, server, piece_bytes);
-    is_string(buffer_string(&calls), "done 16 -2 \nclose 7\n",
+    is_string(buffer_string(&calls), "done 16 -2 \nclose 7\ncheck 7\n",
               "what concerns no open job is answered with -ENOENT");
     pmi_server_destroy(server);
     pmi_remote_destroy(remote);

@@ -26,15 +26,28 @@
 #define PATIENCE_NS 60000000000ull
 #define CHECK_MS    20
 #define LOOKS       8
+#define CLOSE_US    100000
 
 /* What the scripted host does, by the number of the job. */
-enum { GOOD = 1, DIES_AT_OPEN, SPEAKS_NOISE, GROWS, DIES_IN_FENCE, GOOD_TOO, HANGS, SPINS, SLEEPS };
+enum {
+    GOOD = 1,
+    DIES_AT_OPEN,
+    SPEAKS_NOISE,
+    GROWS,
+    DIES_IN_FENCE,
+    GOOD_TOO,
+    HANGS,
+    SPINS,
+    SLEEPS,
+    CLOSES_LATE
+};
 
 /* ---- The server process ---- */
 
 static int server_fd;
 static volatile int has_grown;
 static int is_mute;
+static char closed_path[128];
 
 static void host_open(struct host *host, const struct pmi_job *job)
 {
@@ -82,6 +95,14 @@ static void host_check(struct host *host, uint64_t id, host_checked_function *an
     answered(context, id);
 }
 
+static void host_close(struct host *host, uint32_t number)
+{
+    if (number != CLOSES_LATE)
+        return;
+    usleep(CLOSE_US);
+    close(open(closed_path, O_CREAT | O_WRONLY, 0600));
+}
+
 static void host_gone(void *host, const struct pmi_process *process)
 {
     host_double_ops.finalized(host_double_ops.context, process);
@@ -93,6 +114,7 @@ static const struct host_table *load(void *context, struct error *error)
 
     table = host_double_table();
     table.job_open = host_open;
+    table.job_close = host_close;
     table.admit = host_admit;
     table.check = host_check;
     table.events =
@@ -384,6 +406,20 @@ static void test_hangs(void)
     is_string(buffer_string(&calls), "", "the loop goes on while the server is busy");
 }
 
+/* What a job has left to libpmix is done before the node is over. */
+static void test_closes_late(const struct pmi_node_config *config)
+{
+    strcat(session.directory, "2");
+    node = pmi_node_create(config);
+    open_job(CLOSES_LATE);
+    await("opened 10 0;");
+    pmi_node_close(node, CLOSES_LATE);
+    pmi_node_destroy(node);
+    is_int(access(closed_path, F_OK), 0,
+           "the node's end waits until the server has closed the job");
+    unlink(closed_path);
+}
+
 int main(void)
 {
     char base[] = "/tmp/bt.XXXXXX", command[64];
@@ -401,6 +437,7 @@ int main(void)
     if (mkdtemp(base) == NULL)
         bail_out("mkdtemp");
     snprintf(session.directory, sizeof(session.directory), "%s/u/s.1", base);
+    snprintf(closed_path, sizeof(closed_path), "%s/closed", base);
     config.loop = loop = loop_create(&error);
     if (loop == NULL)
         bail_out("%s", error.text);
@@ -415,6 +452,8 @@ int main(void)
     test_hangs();
     pmi_node_destroy(node);
     is_int(waitpid(pid, &status, 0), pid, "the last dies with its node");
+    test_closes_late(&config);
+    is_int(waitpid(server_pid, &status, 0), server_pid, "so does that of the next node");
     is_int(waitpid(-1, &status, 0), -1, "the others have been waited for");
     loop_timer_destroy(timer);
     loop_destroy(loop);
