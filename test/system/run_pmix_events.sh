@@ -118,12 +118,13 @@ done
 
 # ---- Abort of some ranks ----
 
-# -400: another process has asked for it.
+# -400: another process has asked for it. One by one, as ranks that end together are told together.
 for nodes in one four; do
     declare -n options=$nodes
     events "$(for rank in 3 5 6; do ranks "0 1 2 4 7" "a -400 from host about $rank status 9 x1"; done)" \
         "on $nodes: some ranks are aborted, the others learn of it" --on-failure continue "${options[@]}" -- \
-        on:a:-400 fence r0:abort:9:3 r0:abort:9:5 r0:abort:9:6 r3:sleep:50000 r5-6:sleep:50000 await:3 sleep:100
+        on:a:-400 fence r3:sleep:50000 r5-6:sleep:50000 r0:abort:9:3 await:1 r0:abort:9:5 await:2 r0:abort:9:6 await:3 \
+        sleep:100
     like "$err" 'rank 0 on v1 called abort with status 9 for rank 3: enough' "on $nodes: and so does the user"
 done
 run "$banyan" run --timeout 60 --mpi pmix "${four[@]}" "$program" fence r0:abort:9:3,5 sleep:50000 </dev/null
