@@ -21,11 +21,26 @@ struct host_spawn {
 
 /* Directives that are obeyed, and those that libpmix itself adds or that say what is so anyway: output
  * goes to the user, and a process that spawns is a client. */
-static const char *const known[] = {PMIX_WDIR,          PMIX_HOST,       PMIX_MAPBY,
-                                    PMIX_RANKBY,        PMIX_BINDTO,     PMIX_PPR,
-                                    PMIX_CPUS_PER_PROC, PMIX_SET_ENVAR,  PMIX_PERSONALITY,
-                                    PMIX_FWD_STDOUT,    PMIX_FWD_STDERR, PMIX_REQUESTOR_IS_CLIENT,
-                                    PMIX_PARENT_ID,     PMIX_SPAWNED,    NULL};
+static const char *const known[] = {PMIX_WDIR,
+                                    PMIX_HOST,
+                                    PMIX_MAPBY,
+                                    PMIX_RANKBY,
+                                    PMIX_BINDTO,
+                                    PMIX_PPR,
+                                    PMIX_CPUS_PER_PROC,
+                                    PMIX_SET_ENVAR,
+                                    PMIX_ADD_ENVAR,
+                                    PMIX_UNSET_ENVAR,
+                                    PMIX_PREPEND_ENVAR,
+                                    PMIX_APPEND_ENVAR,
+                                    PMIX_FIRST_ENVAR,
+                                    PMIX_PERSONALITY,
+                                    PMIX_FWD_STDOUT,
+                                    PMIX_FWD_STDERR,
+                                    PMIX_REQUESTOR_IS_CLIENT,
+                                    PMIX_PARENT_ID,
+                                    PMIX_SPAWNED,
+                                    NULL};
 
 const char *const *host_spawn_directives(void)
 {
@@ -76,51 +91,68 @@ static void take_rule(const pmix_info_t *info, struct pmi_spawn_rule *rule)
         rule->cpus_per_process = info->value.data.uint32;
 }
 
-/* The last one of a name counts, as in every environment that banyan makes. */
-static void take_variable(const pmix_info_t *info, struct buffer *variables)
-{
-    const pmix_envar_t *variable = &info->value.data.envar;
+/* ---- environment ---- */
 
-    if (!PMIX_CHECK_KEY(info, PMIX_SET_ENVAR) || info->value.type != PMIX_ENVAR ||
-        variable->envar == NULL)
-        return;
-    buffer_printf(variables, "%s=%s", variable->envar,
-                  variable->value != NULL ? variable->value : "");
-    buffer_append(variables, "", 1);
+/* VARIABLE_EDIT_KIND_COUNT: it is no directive for the environment. */
+static enum variable_edit_kind edit_kind(const pmix_info_t *info)
+{
+    static const char *const keys[VARIABLE_EDIT_KIND_COUNT] = {
+        [VARIABLE_EDIT_SET] = PMIX_SET_ENVAR,       [VARIABLE_EDIT_ADD] = PMIX_ADD_ENVAR,
+        [VARIABLE_EDIT_UNSET] = PMIX_UNSET_ENVAR,   [VARIABLE_EDIT_PREPEND] = PMIX_PREPEND_ENVAR,
+        [VARIABLE_EDIT_APPEND] = PMIX_APPEND_ENVAR, [VARIABLE_EDIT_FIRST] = PMIX_FIRST_ENVAR,
+    };
+    unsigned int kind = 0;
+
+    while (kind < VARIABLE_EDIT_KIND_COUNT && !PMIX_CHECK_KEY(info, keys[kind]))
+        kind++;
+    return (enum variable_edit_kind)kind;
 }
 
-/* The application's own, then those of the directives; a pointer to each, and NULL. */
-static char **join_variables(char *const *own, const struct buffer *set)
+/* NULL if its value is of another type, or has none. */
+static const char *edit_name(const pmix_info_t *info)
 {
-    size_t count = 0, at = 0;
-    char **all = memory_allocate_zeroed(sizeof(*all));
-
-    for (; own != NULL && own[count] != NULL; count++) {
-        all = memory_resize(all, (count + 2) * sizeof(*all));
-        all[count] = own[count];
-    }
-    while (at < set->length_bytes) {
-        all = memory_resize(all, (count + 2) * sizeof(*all));
-        all[count++] = (char *)set->data + at;
-        at += strlen((char *)set->data + at) + 1;
-    }
-    all[count] = NULL;
-    return all;
+    if (info->value.type == PMIX_ENVAR)
+        return info->value.data.envar.envar;
+    return PMIX_CHECK_KEY(info, PMIX_UNSET_ENVAR) ? text_of(info, PMIX_UNSET_ENVAR) : NULL;
 }
 
+static int edits_are_valid(const pmix_info_t *info, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (edit_kind(&info[i]) < VARIABLE_EDIT_KIND_COUNT &&
+            !variable_name_is_valid(edit_name(&info[i])))
+            return 0;
+    }
+    return 1;
+}
+
+static void take_edits(const pmix_info_t *info, size_t count, struct pmi_spawn_app *app)
+{
+    for (size_t i = 0; i < count; i++) {
+        const pmix_envar_t *envar = &info[i].value.data.envar;
+        enum variable_edit_kind kind = edit_kind(&info[i]);
+
+        assert(kind == VARIABLE_EDIT_KIND_COUNT || edit_name(&info[i]) != NULL);
+        if (kind == VARIABLE_EDIT_UNSET)
+            pmi_spawn_edit(app, kind, edit_name(&info[i]), "", '\0');
+        else if (kind < VARIABLE_EDIT_KIND_COUNT)
+            pmi_spawn_edit(app, kind, envar->envar, envar->value != NULL ? envar->value : "",
+                           envar->separator);
+    }
+}
+
+/* ---- the request ---- */
+
+/* The directives of the job are those of each application, before its own. */
 static void add_app(struct pmi_spawn *spawn, const pmix_app_t *app, const pmix_info_t *job_info,
                     size_t job_info_count)
 {
-    struct buffer variables = {0};
-    struct pmi_spawn_app *added;
-    char **env;
+    struct pmi_spawn_app *added =
+        pmi_spawn_add_app(spawn, app->cmd, app->argv, app->env, (uint32_t)app->maxprocs);
 
-    for (size_t i = 0; i < job_info_count; i++)
-        take_variable(&job_info[i], &variables);
-    for (size_t i = 0; i < app->ninfo; i++)
-        take_variable(&app->info[i], &variables);
-    env = join_variables(app->env, &variables);
-    added = pmi_spawn_add_app(spawn, app->cmd, app->argv, env, (uint32_t)app->maxprocs);
+    assert(added->edits.count == 0 || app->env != NULL);
+    take_edits(job_info, job_info_count, added);
+    take_edits(app->info, app->ninfo, added);
     if (app->cwd != NULL)
         pmi_spawn_set(&added->directory, app->cwd);
     for (size_t i = 0; i < job_info_count; i++)
@@ -129,9 +161,9 @@ static void add_app(struct pmi_spawn *spawn, const pmix_app_t *app, const pmix_i
         take_text(&app->info[i], PMIX_WDIR, &added->directory);
         take_rule(&app->info[i], &added->rule);
     }
-    free(env);
-    buffer_fini(&variables);
 }
+
+/* ---- the answer ---- */
 
 static pmix_status_t status_of(const struct pmi_spawn_answer *answer)
 {
@@ -167,7 +199,8 @@ static void spawn_answer(struct host *host, struct host_request *request, int st
 static int are_valid(const pmix_app_t *apps, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (apps[i].cmd == NULL || apps[i].cmd[0] == '\0' || apps[i].maxprocs < 1)
+        if (apps[i].cmd == NULL || apps[i].cmd[0] == '\0' || apps[i].maxprocs < 1 ||
+            !edits_are_valid(apps[i].info, apps[i].ninfo))
             return 0;
     }
     return count > 0 && count <= PMI_SPAWN_APPS_MAX;
@@ -190,7 +223,7 @@ pmix_status_t host_spawn_upcall(const pmix_proc_t *proc, const pmix_info_t job_i
     struct host_spawn *waiting;
     struct pmi_spawn spawn;
 
-    if (!are_valid(apps, apps_count))
+    if (!are_valid(apps, apps_count) || !edits_are_valid(job_info, job_info_count))
         return PMIX_ERR_BAD_PARAM;
     if (one_is_refused(job_info, job_info_count, apps, apps_count))
         return PMIX_ERR_NOT_SUPPORTED;

@@ -18,7 +18,7 @@ static void strings_free(char **strings)
     free(strings);
 }
 
-static char **strings_copy(char *const *strings)
+char **pmi_spawn_copy_strings(char *const *strings)
 {
     size_t count = 0;
     char **copy;
@@ -31,18 +31,38 @@ static char **strings_copy(char *const *strings)
     return copy;
 }
 
-/* What a launcher has set for the caller alone is dropped: Open MPI passes on all that it finds. */
-static void drop_foreign(char **env)
+/* Those of one process: some programs pass on all that they find.  The daemons find processes by theirs. */
+static int is_of_launcher(const char *name)
 {
-    size_t kept = 0;
+    static const char *const own[] = {"BANYAN_SESSION",    "BANYAN_HELPER", "BANYAN_NODE",
+                                      "BANYAN_PLACE",      "BANYAN_JOB",    "BANYAN_RANK",
+                                      "BANYAN_LOCAL_RANK", "BANYAN_SIZE",   "BANYAN_LOCAL_SIZE"};
 
-    for (size_t i = 0; env[i] != NULL; i++) {
-        if (host_environment_is_foreign(env[i]) || host_environment_is_own(env[i]))
-            free(env[i]);
-        else
-            env[kept++] = env[i];
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        if (strcmp(name, own[i]) == 0)
+            return 1;
     }
-    env[kept] = NULL;
+    return host_environment_is_foreign(name) || host_environment_is_own(name);
+}
+
+void pmi_spawn_edit(struct pmi_spawn_app *app, enum variable_edit_kind kind, const char *name,
+                    const char *value, char separator)
+{
+    assert(variable_name_is_valid(name) && value != NULL && kind < VARIABLE_EDIT_KIND_COUNT);
+    if (!is_of_launcher(name))
+        variable_edits_add(&app->edits, kind, name, value, separator);
+}
+
+static void set_variable(struct pmi_spawn_app *app, const char *variable)
+{
+    char *name = memory_copy_string(variable);
+    char *equals = strchr(name, '=');
+
+    if (equals != NULL && equals != name) {
+        *equals = '\0';
+        pmi_spawn_edit(app, VARIABLE_EDIT_SET, name, equals + 1, '\0');
+    }
+    free(name);
 }
 
 static void rule_fini(struct pmi_spawn_rule *rule)
@@ -64,7 +84,7 @@ void pmi_spawn_fini(struct pmi_spawn *spawn)
         struct pmi_spawn_app *app = &spawn->apps[i];
 
         strings_free(app->argv);
-        strings_free(app->env);
+        variable_edits_fini(&app->edits);
         free(app->directory);
         rule_fini(&app->rule);
     }
@@ -89,11 +109,11 @@ struct pmi_spawn_app *pmi_spawn_add_app(struct pmi_spawn *spawn, const char *pro
     spawn->apps = memory_resize(spawn->apps, (spawn->apps_count + 1) * sizeof(*spawn->apps));
     app = &spawn->apps[spawn->apps_count++];
     *app = (struct pmi_spawn_app){
-        .argv = strings_copy(argv != NULL && argv[0] != NULL ? argv : alone),
-        .env = strings_copy(env),
+        .argv = pmi_spawn_copy_strings(argv != NULL && argv[0] != NULL ? argv : alone),
         .processes = processes,
     };
-    drop_foreign(app->env);
+    for (; env != NULL && *env != NULL; env++)
+        set_variable(app, *env);
     pmi_spawn_set(&app->argv[0], program);
     return app;
 }
@@ -112,18 +132,6 @@ void pmi_spawn_set(char **field, const char *text)
 
     free(*field);
     *field = copy;
-}
-
-static void add_to_path(struct pmi_spawn_app *app, const char *directories)
-{
-    char *text = memory_printf("PATH=%s", directories);
-    size_t count = 0;
-
-    while (app->env[count] != NULL)
-        count++;
-    app->env = memory_resize(app->env, (count + 2) * sizeof(*app->env));
-    app->env[count] = text;
-    app->env[count + 1] = NULL;
 }
 
 static void set_number(uint32_t *field, const char *value)
@@ -155,7 +163,7 @@ int pmi_spawn_info(struct pmi_spawn_app *app, const char *key, const char *value
         return 1;
     }
     if (strcmp(key, "path") == 0)
-        add_to_path(app, value);
+        pmi_spawn_edit(app, VARIABLE_EDIT_SET, "PATH", value, '\0');
     else if (strcmp(key, "ppn") == 0)
         set_number(&app->rule.per_node, value);
     else

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/variable.h"
 #include "base/wire.h"
 #include "pmix/pmi.h"
 
@@ -34,11 +35,11 @@ struct pmi_spawn_rule {
 };
 
 struct pmi_spawn_app {
-    char **argv;        /* ends with NULL; argv[0] is the program */
-    char **env;         /* "NAME=value", ends with NULL; in addition to the caller's environment */
-    char *directory;    /* NULL: the caller's */
-    uint32_t processes; /* at least 1 */
-    struct pmi_spawn_rule rule; /* what is not given is the job's */
+    char **argv;                 /* ends with NULL; argv[0] is the program */
+    struct variable_edits edits; /* of the environment that the caller's job has been given */
+    char *directory;             /* NULL: the caller's */
+    uint32_t processes;          /* at least 1 */
+    struct pmi_spawn_rule rule;  /* what is not given is the job's */
 };
 
 /* A key that the job's processes find in their own key-value space (preput of PMI-1 and PMI-2). */
@@ -78,12 +79,16 @@ struct pmi_spawn_answer {
 
 void pmi_spawn_init(struct pmi_spawn *spawn);
 void pmi_spawn_fini(struct pmi_spawn *spawn);
-/* Appends one, which argv and env are copied for (both may be NULL: program alone, nothing added), without
- * variables that launchers set for the caller alone.
- * The pointer is valid until the next. */
+/* Appends one; argv, which is copied, may be NULL (the program alone), and env ("NAME=value", ends with NULL),
+ * which become edits.  The pointer is valid until the next. */
 struct pmi_spawn_app *pmi_spawn_add_app(struct pmi_spawn *spawn, const char *program,
                                         char *const *argv, char *const *env, uint32_t processes);
+/* Without effect on variables that launchers set for one process.  The name is valid. */
+void pmi_spawn_edit(struct pmi_spawn_app *app, enum variable_edit_kind kind, const char *name,
+                    const char *value, char separator);
 void pmi_spawn_add_preput(struct pmi_spawn *spawn, const char *key, const char *value);
+/* A list that ends with NULL, as that which is copied does; NULL: an empty one. */
+char **pmi_spawn_copy_strings(char *const *strings);
 /* Sets *field to a copy of text. */
 void pmi_spawn_set(char **field, const char *text);
 /* An info key that MPI reserves (MPI 4.0, 11.8.4: host, wdir, path, ...) or that mpiexec's own have

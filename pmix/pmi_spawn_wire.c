@@ -66,7 +66,7 @@ static void put_app(const struct pmi_spawn_app *app, struct buffer *out)
 {
     assert(app->argv[0] != NULL && app->processes > 0);
     put_strings(app->argv, out);
-    put_strings(app->env, out);
+    variable_edits_encode(&app->edits, out);
     wire_put_optional_string(out, app->directory);
     wire_put_varint(out, app->processes);
     put_rule(&app->rule, out);
@@ -75,7 +75,7 @@ static void put_app(const struct pmi_spawn_app *app, struct buffer *out)
 static void get_app(struct wire_reader *reader, struct pmi_spawn_app *ret_app)
 {
     ret_app->argv = get_strings(reader);
-    ret_app->env = get_strings(reader);
+    variable_edits_decode(reader, &ret_app->edits);
     ret_app->directory = wire_get_optional_string(reader, PMI_SPAWN_STRING_MAX);
     ret_app->processes = (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
     get_rule(reader, &ret_app->rule);

@@ -23,6 +23,7 @@ static void free_app(struct app_spec *app)
 {
     free_strings(app->argv);
     free_strings(app->set);
+    variable_edits_fini(&app->edits);
     free(app->directory);
 }
 

@@ -11,11 +11,14 @@
 
 #include "alloc/placement.h"
 #include "base/buffer.h"
+#include "base/variable.h"
 #include "base/wire.h"
 
 struct app_spec {
     char **argv; /* NULL-terminated; argv[0] is searched in PATH of the node unless it has a / */
     char **set;  /* NULL-terminated "NAME=value", in order: the forwarded environment, then -x */
+    struct variable_edits
+        edits;       /* of all that a process finds, also of what is set where it runs */
     char *directory; /* working directory */
 };
 

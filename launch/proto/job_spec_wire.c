@@ -53,6 +53,7 @@ static void put_app(struct buffer *out, const struct app_spec *app)
     wire_put_optional_string(out, app->directory);
     put_strings(out, app->argv);
     put_strings(out, app->set);
+    variable_edits_encode(&app->edits, out);
 }
 
 static void get_app(struct wire_reader *reader, struct app_spec *ret_app)
@@ -60,6 +61,7 @@ static void get_app(struct wire_reader *reader, struct app_spec *ret_app)
     ret_app->directory = wire_get_optional_string(reader, JOB_SPEC_DIRECTORY_BYTES_MAX);
     ret_app->argv = get_strings(reader);
     ret_app->set = get_strings(reader);
+    variable_edits_decode(reader, &ret_app->edits);
     if (ret_app->argv[0] == NULL)
         wire_fail(reader);
 }

@@ -19,28 +19,6 @@
 
 /* ---- Programs ---- */
 
-static void append_string(char ***strings, size_t *count, const char *text)
-{
-    *strings = memory_resize(*strings, (*count + 2) * sizeof(**strings));
-    (*strings)[(*count)++] = memory_copy_string(text);
-    (*strings)[*count] = NULL;
-}
-
-/* The environment of the caller's job, as the user gave it, then what the caller has added. */
-static char **make_environment(char *const *inherited, char *const *added)
-{
-    char **set = memory_allocate_zeroed(sizeof(*set));
-    size_t count = 0;
-
-    for (; inherited != NULL && *inherited != NULL; inherited++)
-        append_string(&set, &count, *inherited);
-    for (; *added != NULL; added++) {
-        if (strchr(*added, '=') != NULL)
-            append_string(&set, &count, *added);
-    }
-    return set;
-}
-
 static char *make_directory(const char *given, const char *own)
 {
     if (given == NULL)
@@ -53,12 +31,11 @@ static char *make_directory(const char *given, const char *own)
 static void make_app(const struct pmi_spawn_app *wanted, const struct app_spec *own,
                      struct app_spec *ret_app)
 {
-    size_t count = 0;
-
-    *ret_app = (struct app_spec){.argv = NULL};
-    for (char *const *argument = wanted->argv; *argument != NULL; argument++)
-        append_string(&ret_app->argv, &count, *argument);
-    ret_app->set = make_environment(own->set, wanted->env);
+    /* The environment of the caller's job, as the user gave it, then what the callers have changed. */
+    *ret_app = (struct app_spec){.argv = pmi_spawn_copy_strings(wanted->argv),
+                                 .set = pmi_spawn_copy_strings(own->set)};
+    variable_edits_add_all(&ret_app->edits, &own->edits);
+    variable_edits_add_all(&ret_app->edits, &wanted->edits);
     ret_app->directory = make_directory(wanted->directory, own->directory);
 }
 

@@ -18,6 +18,8 @@ struct environment {
     size_t count;
     size_t capacity;
     struct hash_map *positions; /* name -> index + 1 */
+    char **edited;              /* owned, unlike the others */
+    uint32_t edited_count;
 };
 
 static void environment_set(struct environment *environment, char *variable)
@@ -38,6 +40,52 @@ static void environment_set(struct environment *environment, char *variable)
     environment->items[environment->count++] = variable;
     environment->items[environment->count] = NULL;
     (void)hash_map_put(environment->positions, variable, name_bytes, (void *)environment->count);
+}
+
+/* The last one takes its position. */
+static void environment_unset(struct environment *environment, const char *name)
+{
+    uintptr_t position = (uintptr_t)hash_map_remove(environment->positions, name, strlen(name));
+    char *last;
+
+    if (position == 0)
+        return;
+    last = environment->items[--environment->count];
+    environment->items[environment->count] = NULL;
+    if (position - 1 == environment->count)
+        return;
+    environment->items[position - 1] = last;
+    (void)hash_map_put(environment->positions, last, strcspn(last, "="), (void *)position);
+}
+
+static void environment_edit(struct environment *environment, const struct variable_edits *edits)
+{
+    environment->edited = memory_allocate_zeroed((edits->count + 1) * sizeof(char *));
+    for (uint32_t i = 0; i < edits->count; i++) {
+        const struct variable_edit *edit = &edits->items[i];
+        size_t name_bytes = strlen(edit->name);
+        uintptr_t position =
+            (uintptr_t)hash_map_get(environment->positions, edit->name, name_bytes);
+        const char *old = position > 0 ? environment->items[position - 1] : NULL;
+        char *variable = variable_edit_apply(
+            edit, old != NULL && old[name_bytes] == '=' ? old + name_bytes + 1 : NULL);
+
+        if (variable == NULL) {
+            environment_unset(environment, edit->name);
+            continue;
+        }
+        environment->edited[environment->edited_count++] = variable;
+        environment_set(environment, variable);
+    }
+}
+
+static void environment_fini(struct environment *environment)
+{
+    for (uint32_t i = 0; i < environment->edited_count; i++)
+        free(environment->edited[i]);
+    free(environment->edited);
+    free(environment->items);
+    hash_map_destroy(environment->positions);
 }
 
 static void put_variable(struct buffer *out, const char *name, const char *value)
@@ -123,6 +171,7 @@ static void environment_fill(const struct rank_start *start, struct buffer *text
         environment_set(environment, variable);
     for (char **set = app->set; set && *set; set++)
         environment_set(environment, *set);
+    environment_edit(environment, &app->edits);
 }
 
 static void close_all(const struct helper_fd *fds, uint32_t count)
@@ -188,8 +237,7 @@ int rank_start(const struct rank_start *start, struct error *error)
         helper_start(start->helper, &process);
         close_all(fds, own);
     }
-    hash_map_destroy(environment.positions);
-    free(environment.items);
+    environment_fini(&environment);
     buffer_fini(&text);
     return rc;
 }

@@ -35,6 +35,7 @@ static void job_of(struct job_spec *ret_spec)
     ret_spec->apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
     ret_spec->apps[0].argv[0] = memory_copy_string("app");
     ret_spec->apps[0].set = memory_allocate_zeroed(sizeof(char *));
+    variable_edits_add(&ret_spec->apps[0].edits, VARIABLE_EDIT_SET, "V", "v", ':');
 }
 
 /* Message `number` of those that a good run has. */

@@ -56,6 +56,7 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
 {
     struct pmi_spawn_answer answer = {.job = 2, .processes = 3, .namespace = "n", .reason = "r"};
     struct buffer out = {0};
+    struct pmi_spawn_app *app;
     struct pmi_spawn spawn;
     size_t count;
 
@@ -64,7 +65,9 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
     wire_put_u8(&out, (uint8_t)number);
     if (number == 0) {
         pmi_spawn_init(&spawn);
-        pmi_spawn_set(&pmi_spawn_add_app(&spawn, "a", NULL, NULL, 2)->directory, "/");
+        app = pmi_spawn_add_app(&spawn, "a", NULL, NULL, 2);
+        pmi_spawn_set(&app->directory, "/");
+        pmi_spawn_edit(app, VARIABLE_EDIT_APPEND, "V", "v", ':');
         pmi_spawn_set(&spawn.rule.hosts, "n1");
         pmi_spawn_add_preput(&spawn, "k", "v");
         pmi_spawn_encode(&spawn, &out);

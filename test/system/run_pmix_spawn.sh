@@ -51,6 +51,28 @@ is "$status" 0 "a program that knows nothing of PMIx"
 is "$(grep -c '^\[2\.0\] read 1' <<<"$out"):$(grep -c '^\[0\] spawn=SUCCESS' <<<"$out")" "1:1" \
     "its output comes with the number of its job, and it has no input"
 
+# ---- The environment ----
+
+# What is there already is the user's, or of the node where the process runs: each has its own TMPDIR.
+show='directory=${TMPDIR-none}; directory=${directory##*/}
+    echo "$1: ${LIST-none} ${NEW-none} ${GONE-none} ${FRESH-none} ${directory/$BANYAN_NODE/node}"'
+export LIST=user GONE=here
+for nodes in one four; do
+    declare -n options=$nodes
+    spawns 0 "first: user:job:own 0:1 none yes node:more;second: job:user none here none node;spawn=SUCCESS" \
+        "on $nodes: directives for the environment, in their order" "${options[@]}" -- \
+        spawn 1 job-prepend=LIST=job add=LIST=no append=LIST=own first=LIST=user set=NEW=1 prepend=NEW=0 \
+        unset=GONE add=FRESH=yes append=TMPDIR=more -- bash -c "$show" bash first + \
+        1 add=TMPDIR=no -- bash -c "$show" bash second end
+    spawns 0 "spawn=SUCCESS;spawn=SUCCESS;third: user:a:b none none none none" \
+        "on $nodes: what it spawns inherits them" "${options[@]}" -- \
+        spawn 1 append=LIST=a unset=GONE unset=TMPDIR "${child[@]}" \
+        spawn 1 append=LIST=b unset=GONE -- bash -c "$show" bash third end end
+    spawns 0 "spawn=BAD-PARAM" "on $nodes: a variable without a name" "${options[@]}" -- \
+        spawn 1 prepend==x -- true end
+done
+unset LIST GONE
+
 # ---- Both together ----
 
 # together NAME WORDS OPTION...: the parent's processes spawn as many, and all make these calls.

@@ -6,8 +6,10 @@
  *
  *     spawn N [KEY=VALUE]... -- PROGRAM [ARGUMENT]... [+ N ...]... end
  *                    by rank 0; all ranks then know the namespace.  KEY: wdir, env (a variable NAME=VALUE),
- *                    host, map, bind; job-host and job-map for the whole job; must (a directive that is
- *                    required and unknown), may (one that is not required)
+ *                    host, map, bind; set, add, prepend, append, first (NAME=VALUE, with ":" between
+ *                    elements) and unset (NAME); job-host, job-map and "job-" and one of the latter for
+ *                    the whole job; must (a directive that is required and unknown), may (one that is
+ *                    not required)
  *     say            what the process knows of itself
  *     connect disconnect both
  *                    of all ranks of both namespaces; "both" is a fence that collects
@@ -29,7 +31,7 @@
 #include <unistd.h>
 
 #define APPS_MAX  8
-#define INFOS_MAX 8
+#define INFOS_MAX 16
 
 static pmix_proc_t self, parent, other;
 static uint32_t world_size;
@@ -84,10 +86,40 @@ static void append(char ***strings, const char *text)
     (*strings)[count + 1] = NULL;
 }
 
+/* 1 if it is one for the environment. */
+static int add_envar(struct infos *infos, const char *word)
+{
+    static const char *const keys[][2] = {
+        {"set=", PMIX_SET_ENVAR},       {"add=", PMIX_ADD_ENVAR},
+        {"unset=", PMIX_UNSET_ENVAR},   {"prepend=", PMIX_PREPEND_ENVAR},
+        {"append=", PMIX_APPEND_ENVAR}, {"first=", PMIX_FIRST_ENVAR},
+    };
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        size_t bytes = strlen(keys[i][0]);
+        const char *equals = strchr(word + bytes, '=');
+        pmix_envar_t envar = {.separator = ':'};
+
+        if (strncmp(word, keys[i][0], bytes) != 0)
+            continue;
+        if (strcmp(keys[i][1], PMIX_UNSET_ENVAR) == 0) {
+            add_info(infos, PMIX_UNSET_ENVAR, word + bytes);
+            return 1;
+        }
+        envar.envar = strndup(word + bytes, (size_t)(equals - word) - bytes);
+        envar.value = strdup(equals + 1);
+        PMIX_INFO_LOAD(&infos->items[infos->count++], keys[i][1], &envar, PMIX_ENVAR);
+        return 1;
+    }
+    return 0;
+}
+
 static void take_directive(const char *word, pmix_app_t *app, struct infos *own, struct infos *all)
 {
     const char *value = strchr(word, '=') + 1;
 
+    if (add_envar(own, word) || (strncmp(word, "job-", 4) == 0 && add_envar(all, word + 4)))
+        return;
     if (strncmp(word, "wdir=", 5) == 0)
         add_info(own, PMIX_WDIR, value);
     else if (strncmp(word, "env=", 4) == 0)

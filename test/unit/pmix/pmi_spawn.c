@@ -30,6 +30,9 @@ static void make_request(struct pmi_spawn *spawn)
     pmi_spawn_set(&app->directory, "/tmp");
     pmi_spawn_set(&app->rule.hosts, "n1,n2");
     app->rule.per_node = 2;
+    pmi_spawn_edit(app, VARIABLE_EDIT_PREPEND, "PATH", "/x", ':');
+    pmi_spawn_edit(app, VARIABLE_EDIT_UNSET, "PMIX_RANK", "", '\0');
+    pmi_spawn_edit(app, VARIABLE_EDIT_UNSET, "BANYAN_SESSION", "", '\0');
     (void)pmi_spawn_add_app(spawn, "worker", NULL, NULL, 1);
     pmi_spawn_set(&spawn->rule.map_by, "node");
     spawn->rule.oversubscribe = 1;
@@ -50,7 +53,9 @@ static void test_request(void)
     is_string(read.apps[0].argv[0], "/bin/worker", "what is executed is the program");
     is_string(read.apps[0].argv[1], "-v", "with its arguments");
     is_string(read.apps[0].argv[2], "", "also an empty one");
-    is_string(read.apps[0].env[1], "B=", "with its variables, but for those of the caller itself");
+    is_uint(read.apps[0].edits.count, 3, "with its variables, but for those of the caller itself");
+    is_string(read.apps[0].edits.items[1].name, "B", "also one that is empty");
+    is_int(read.apps[0].edits.items[2].kind, VARIABLE_EDIT_PREPEND, "and what else it changes");
     is_string(read.apps[0].rule.hosts, "n1,n2", "on its nodes");
     is_string(read.apps[1].argv[0], "worker", "a program without arguments is its own first");
     ok(read.apps[1].directory == NULL && read.apps[1].rule.hosts == NULL,
@@ -115,7 +120,7 @@ static void test_info(void)
     ok(pmi_spawn_info(app, "wdir", "/x"), "wdir is understood");
     is_string(app->directory, "/x", "and kept");
     ok(pmi_spawn_info(app, "path", "/a:/b"), "path is understood");
-    is_string(app->env[0], "PATH=/a:/b", "as a variable");
+    is_string(app->edits.items[0].value, "/a:/b", "as a variable");
     ok(pmi_spawn_info(app, "ppn", "4") && app->rule.per_node == 4, "ppn is a number");
     ok(pmi_spawn_info(app, "ppn", "4x") && app->rule.per_node == 4, "which a word does not change");
     ok(!pmi_spawn_info(app, "soft", "1:4"), "what is not understood is told apart");

@@ -47,6 +47,7 @@ static void fill_job(struct job_spec *spec, size_t variable_bytes)
     app->set = memory_allocate_zeroed(3 * sizeof(char *));
     app->set[0] = memory_copy_string("BASH_FUNC_f%%=() {  echo\n}");
     app->set[1] = large;
+    variable_edits_add(&app->edits, VARIABLE_EDIT_APPEND, "PATH", "/opt/x", ':');
     app->directory = memory_copy_string("/home/user");
 }
 
@@ -78,6 +79,8 @@ static void test_job(void)
     is_string(copy.apps[0].argv[3], NULL, "the end of the arguments");
     is_string(copy.apps[0].set[0], spec.apps[0].set[0], "a shell's function");
     is_string(copy.apps[0].set[1], spec.apps[0].set[1], "a long variable");
+    is_uint(copy.apps[0].edits.count, 1, "a change of what is set elsewhere");
+    is_string(copy.apps[0].edits.items[0].value, "/opt/x", "with its value");
     is_string(copy.apps[0].directory, "/home/user", "directory");
     is_uint(copy.placement.rules[0].processes, 128000, "processes of the application");
     job_spec_fini(&copy);
