@@ -479,7 +479,7 @@ struct pmi_node *pmi_node_create(const struct pmi_node_config *config)
 }
 
 /* Files that processes have registered to be removed after them are removed by libpmix when it forgets the
- * job.  The loop does not run any more. */
+ * job.  The loop no longer runs. */
 static void await_closing(struct pmi_node *node)
 {
     uint64_t end_ns = loop_now_ns() + PMI_NODE_CLOSE_MS * NS_PER_MS, now_ns;
