@@ -31,11 +31,16 @@ int host_process_is(const struct host_process *a, const struct host_process *b)
 
 uint32_t host_timeout_s(const pmix_info_t *info, size_t count)
 {
-    assert(info != NULL || count == 0);
+    return host_seconds(info, count, PMIX_TIMEOUT);
+}
+
+uint32_t host_seconds(const pmix_info_t *info, size_t count, const char *key)
+{
+    assert(key != NULL && (info != NULL || count == 0));
     for (size_t i = 0; i < count; i++) {
         const pmix_value_t *value = &info[i].value;
 
-        if (!PMIX_CHECK_KEY(&info[i], PMIX_TIMEOUT))
+        if (!PMIX_CHECK_KEY(&info[i], key))
             continue;
         switch (value->type) {
         case PMIX_INT:

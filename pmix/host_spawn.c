@@ -34,6 +34,9 @@ static const char *const known[] = {PMIX_WDIR,
                                     PMIX_PREPEND_ENVAR,
                                     PMIX_APPEND_ENVAR,
                                     PMIX_FIRST_ENVAR,
+                                    PMIX_TIMEOUT,
+                                    PMIX_SPAWN_TIMEOUT,
+                                    PMIX_JOB_TIMEOUT,
                                     PMIX_PERSONALITY,
                                     PMIX_FWD_STDOUT,
                                     PMIX_FWD_STDERR,
@@ -163,6 +166,17 @@ static void add_app(struct pmi_spawn *spawn, const pmix_app_t *app, const pmix_i
     }
 }
 
+/* Two names for the time limit of the call: the shorter one. */
+static void take_limits(struct pmi_spawn *spawn, const pmix_info_t *info, size_t count)
+{
+    uint32_t start_s = host_seconds(info, count, PMIX_SPAWN_TIMEOUT);
+
+    spawn->start_timeout_s = host_timeout_s(info, count);
+    if (start_s > 0 && (spawn->start_timeout_s == 0 || start_s < spawn->start_timeout_s))
+        spawn->start_timeout_s = start_s;
+    spawn->run_timeout_s = host_seconds(info, count, PMIX_JOB_TIMEOUT);
+}
+
 /* ---- the answer ---- */
 
 static pmix_status_t status_of(const struct pmi_spawn_answer *answer)
@@ -175,6 +189,7 @@ static pmix_status_t status_of(const struct pmi_spawn_answer *answer)
         [PMI_SPAWN_FAILURE_DIRECTORY] = PMIX_ERR_JOB_WDIR_NOT_FOUND,
         [PMI_SPAWN_FAILURE_START] = PMIX_ERR_JOB_FAILED_TO_LAUNCH,
         [PMI_SPAWN_FAILURE_ENDED] = PMIX_ERR_JOB_CANCELED,
+        [PMI_SPAWN_FAILURE_TIME] = PMIX_ERR_TIMEOUT,
     };
 
     assert(answer->failure < PMI_SPAWN_FAILURE_COUNT);
@@ -206,13 +221,29 @@ static int are_valid(const pmix_app_t *apps, size_t count)
     return count > 0 && count <= PMI_SPAWN_APPS_MAX;
 }
 
+/* Time limits are those of the job. */
+static int has_required_limit(const pmix_info_t *info, size_t count)
+{
+    static const char *const limits[] = {PMIX_TIMEOUT, PMIX_SPAWN_TIMEOUT, PMIX_JOB_TIMEOUT};
+
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < sizeof(limits) / sizeof(limits[0]); j++) {
+            if (PMIX_CHECK_KEY(&info[i], limits[j]) && PMIX_INFO_IS_REQUIRED(&info[i]))
+                return 1;
+        }
+    }
+    return 0;
+}
+
 static int one_is_refused(const pmix_info_t *job_info, size_t job_info_count,
                           const pmix_app_t *apps, size_t apps_count)
 {
     int refused = is_refused(job_info, job_info_count);
 
-    for (size_t i = 0; i < apps_count; i++)
+    for (size_t i = 0; i < apps_count; i++) {
         refused |= is_refused(apps[i].info, apps[i].ninfo);
+        refused |= has_required_limit(apps[i].info, apps[i].ninfo);
+    }
     return refused;
 }
 
@@ -232,6 +263,7 @@ pmix_status_t host_spawn_upcall(const pmix_proc_t *proc, const pmix_info_t job_i
         add_app(&spawn, &apps[i], job_info, job_info_count);
     for (size_t i = 0; i < job_info_count; i++)
         take_rule(&job_info[i], &spawn.rule);
+    take_limits(&spawn, job_info, job_info_count);
     waiting = memory_allocate_zeroed(sizeof(*waiting));
     waiting->callback = callback;
     waiting->context = context;

@@ -53,6 +53,9 @@ struct pmi_spawn {
     struct pmi_spawn_app *apps;
     uint32_t apps_count;
     struct pmi_spawn_rule rule;
+    uint32_t
+        start_timeout_s;    /* until all processes have been started; 0, likewise the next: none */
+    uint32_t run_timeout_s; /* until they have ended */
     struct pmi_spawn_pair *preput;
     uint32_t preput_count;
 };
@@ -66,6 +69,7 @@ enum pmi_spawn_failure {
     PMI_SPAWN_FAILURE_DIRECTORY,
     PMI_SPAWN_FAILURE_START, /* for another reason a process could not be started */
     PMI_SPAWN_FAILURE_ENDED, /* the job was ended, or has lost a node, before all were started */
+    PMI_SPAWN_FAILURE_TIME,  /* all were not started in time */
     PMI_SPAWN_FAILURE_COUNT
 };
 

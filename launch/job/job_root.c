@@ -43,7 +43,7 @@ struct job *job_create(struct instance *instance, uint32_t number, struct job_sp
     job->spec.number = number;
     placement_machines_fini(&job->spec.placement.machines); /* the root asks the nodes themselves */
     job->lost_place = TREE_NO_PLACE;
-    job->deadline_ns = UINT64_MAX;
+    job->deadline_ns = job->start_until_ns = job->run_until_ns = UINT64_MAX;
     job->generation = 1;
     return job;
 }
@@ -327,6 +327,7 @@ static enum job_phase report_started(struct job *job, struct job_actions *action
     started->processes = job->map.processes;
     started->nodes = (uint32_t)ranges_count(&job->places);
     job_spawn_started(job, actions);
+    job_set_deadline(job, job_spawn_limit_ns(job), actions);
     if (job->spec.report_bindings)
         report_bindings(job, actions);
     return JOB_RUNNING;
@@ -458,6 +459,36 @@ static enum job_phase end_nodes(struct job *job, const struct job_event *event,
     note_wish(job, event);
     return end_job(job, event->now_ns, event->end->at_once ? 0 : job->instance->spec->kill_grace_ms,
                    actions);
+}
+
+/* 1 if one of its time limits has expired, which is then why it is ended. */
+static int note_time(struct job *job, const struct job_event *event)
+{
+    if (event->now_ns < job->deadline_ns)
+        return 0;
+    assert(job->cause == JOB_CAUSE_NONE && job->phase < JOB_ENDING);
+    job->deadline_ns = UINT64_MAX;
+    job->cause = JOB_CAUSE_TIME;
+    job->end.status = EXIT_STATUS_TIMED_OUT;
+    if (event->now_ns >= job->run_until_ns)
+        snprintf(job->end.reason, sizeof(job->end.reason), "timed out after %u s",
+                 job->spec.run_timeout_s);
+    else
+        snprintf(job->end.reason, sizeof(job->end.reason),
+                 "not all of its processes were started within %u s", job->spec.start_timeout_s);
+    return 1;
+}
+
+static enum job_phase time_is_up_early(struct job *job, const struct job_event *event,
+                                       struct job_actions *actions)
+{
+    return note_time(job, event) ? report_outcome(job, actions) : job->phase;
+}
+
+static enum job_phase time_is_up(struct job *job, const struct job_event *event,
+                                 struct job_actions *actions)
+{
+    return note_time(job, event) ? end_in_order(job, event->now_ns, actions) : job->phase;
 }
 
 static enum job_phase take_loss(struct job *job, const struct job_event *event,
@@ -619,7 +650,7 @@ static job_handler *const handlers[JOB_INPUT_COUNT][JOB_OVER] = {
     [JOB_INPUT_END] =       {end_at_once,      end_at_once,  end_nodes,        end_nodes,        end_nodes,         end_at_once,       ignore_input},
     [JOB_INPUT_LOST] =      {ignore_input,     lost_survey,  take_loss,        take_loss,        take_loss,         lost_flushing,     lost_late},
     [JOB_INPUT_OUTPUT] =    {ignore_input,     ignore_input, output_comes,     output_comes,     output_comes,      output_flushes,    ignore_input},
-    [JOB_INPUT_TIMER] =     {ignore_input,     ignore_input, ignore_input,     ignore_input,     take_timer,        take_timer,        ignore_input},
+    [JOB_INPUT_TIMER] =     {ignore_input,     time_is_up_early, time_is_up,   time_is_up,       take_timer,        take_timer,        ignore_input},
 };
 /* clang-format on */
 
@@ -636,7 +667,8 @@ static void job_check(const struct job *job)
     assert(job->phase != JOB_ENDING || job->generation > 1);
     assert(job->surveys > 0 || job->phase != JOB_SURVEYING);
     assert(job->deadline_ns == UINT64_MAX || job->phase == JOB_ENDING ||
-           job->phase == JOB_FLUSHING);
+           job->phase == JOB_FLUSHING ||
+           (job->phase < JOB_ENDING && job->deadline_ns == job_spawn_limit_ns(job)));
 }
 
 void job_take(struct job *job, enum job_input input, const struct job_event *event,

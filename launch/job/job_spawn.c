@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "base/time.h"
 #include "launch/job/instance.h"
 #include "launch/job/instance_state.h"
 #include "overlay/tree.h"
@@ -53,10 +54,18 @@ void job_spawn_started(struct job *job, struct job_actions *actions)
     add_answer(actions, job->asker.place, job->asker.id, &answer);
 }
 
+uint64_t job_spawn_limit_ns(const struct job *job)
+{
+    return job->asker.waits && job->start_until_ns < job->run_until_ns ? job->start_until_ns
+                                                                       : job->run_until_ns;
+}
+
 static enum job_spawn_failure failure_of(const struct job *job)
 {
     const struct job_failure *failure = &job->failure;
 
+    if (job->cause == JOB_CAUSE_TIME)
+        return JOB_SPAWN_TIME;
     if (job->cause != JOB_CAUSE_NONE || job->lost_place != TREE_NO_PLACE)
         return JOB_SPAWN_ENDED;
     if (job->map.apps_count == 0)
@@ -120,7 +129,7 @@ void job_spawn_ended(struct job *job, struct control_job_end *end, struct job_ac
     add_answer(actions, job->asker.place, job->asker.id, &answer);
     if (job->cause == JOB_CAUSE_NONE && answer.failure == JOB_SPAWN_ENDED)
         return; /* a process of it has failed, although it was quick */
-    if (job->cause == JOB_CAUSE_NONE)
+    if (job->cause == JOB_CAUSE_NONE || job->cause == JOB_CAUSE_TIME)
         say_failure(job, end->text, actions);
     end->status = 0;
     end->banyan_failed = 0;
@@ -129,13 +138,21 @@ void job_spawn_ended(struct job *job, struct control_job_end *end, struct job_ac
 
 /* ---- requests ---- */
 
+static uint64_t limit_ns(uint64_t now_ns, uint32_t seconds)
+{
+    return seconds > 0 ? now_ns + seconds * NS_PER_S : UINT64_MAX;
+}
+
 void job_spawn_begin(struct job *job, const struct job_event *event, struct job_actions *actions)
 {
     assert(event->kind == JOB_EVENT_SPAWN && event->job != job->number);
     job->spec.parent = job->ends_with = event->job;
     job->spec.stdin_rank = UINT32_MAX;
     job->asker = (struct job_asker){event->place, (uint32_t)event->number, 1};
+    job->start_until_ns = limit_ns(event->now_ns, job->spec.start_timeout_s);
+    job->run_until_ns = limit_ns(event->now_ns, job->spec.run_timeout_s);
     job_actions_add(actions, JOB_ACTION_CHILD, job->number)->parent = event->job;
+    job_set_deadline(job, job_spawn_limit_ns(job), actions);
 }
 
 int job_spawn_is_known(const struct instance *instance, const struct job_event *event,

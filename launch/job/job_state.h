@@ -92,6 +92,7 @@ enum job_cause {
     JOB_CAUSE_NONE,
     JOB_CAUSE_WISH,      /* by a user, a client that disconnected, a scheduler: job.end */
     JOB_CAUSE_PLACEMENT, /* the nodes do not agree with the root: job.end, other_place */
+    JOB_CAUSE_TIME,      /* a time limit of it has expired: job.end */
     JOB_CAUSE_COUNT
 };
 
@@ -136,6 +137,9 @@ struct job {
     uint32_t other_place;  /* one that computed a different placement; 0: none so far */
     uint8_t impatient;     /* the user ended it: slow output is not waited for */
     struct job_asker asker;
+    uint64_t
+        start_until_ns; /* as long as the asker waits; UINT64_MAX, likewise the next: no limit */
+    uint64_t run_until_ns;
     uint32_t ends_with;   /* the job whose failure ends this one, too; 0: none */
     uint8_t is_orphan;    /* which has happened: this one must be ended */
     uint8_t left_orphans; /* it has itself failed */
@@ -185,6 +189,8 @@ void job_set_deadline(struct job *job, uint64_t deadline_ns, struct job_actions 
 /* A new job is one. */
 void job_spawn_begin(struct job *job, const struct job_event *event, struct job_actions *actions);
 int job_spawn_waits(const struct job *job);
+/* When its next time limit expires, before it is ended; UINT64_MAX: never. */
+uint64_t job_spawn_limit_ns(const struct job *job);
 /* Answers that all processes have been started; or, if that never happens, why not: then the end of the
  * job becomes one without a failure, since the caller may go on, unless one of its processes has failed. */
 void job_spawn_started(struct job *job, struct job_actions *actions);

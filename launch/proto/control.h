@@ -20,7 +20,7 @@
 #include "launch/proto/instance_spec.h"
 #include "launch/proto/job_spec.h"
 
-#define CONTROL_VERSION 4u
+#define CONTROL_VERSION 5u
 
 /* In the session directory of the root of a persistent instance. */
 #define CONTROL_SOCKET "control"

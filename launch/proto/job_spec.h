@@ -64,6 +64,9 @@ struct job_spec {
     enum job_modex modex;
     uint32_t parent;      /* the job of the process that has spawned it; 0: a client's */
     uint32_t parent_rank; /* of that process */
+    uint32_t
+        start_timeout_s; /* until all processes have been started; 0, also without a parent: none */
+    uint32_t run_timeout_s; /* likewise, until all have ended */
     struct job_preput *preput;
     uint32_t preput_count; /* 0 without a parent */
 };

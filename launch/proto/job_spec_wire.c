@@ -69,10 +69,13 @@ static void get_app(struct wire_reader *reader, struct app_spec *ret_app)
 static void put_parent(struct buffer *out, const struct job_spec *spec)
 {
     assert(spec->parent > 0 || spec->preput_count == 0);
+    assert(spec->parent > 0 || (spec->start_timeout_s == 0 && spec->run_timeout_s == 0));
     wire_put_varint(out, spec->parent);
     if (spec->parent == 0)
         return;
     wire_put_varint(out, spec->parent_rank);
+    wire_put_varint(out, spec->start_timeout_s);
+    wire_put_varint(out, spec->run_timeout_s);
     wire_put_varint(out, spec->preput_count);
     for (uint32_t i = 0; i < spec->preput_count; i++) {
         wire_put_string(out, spec->preput[i].key);
@@ -88,6 +91,8 @@ static void get_parent(struct wire_reader *reader, struct job_spec *spec)
     if (spec->parent == 0)
         return;
     spec->parent_rank = (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
+    spec->start_timeout_s = (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
+    spec->run_timeout_s = (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
     count = (uint32_t)wire_get_varint_max(reader, wire_left(reader));
     spec->preput = memory_allocate_zeroed((count + 1) * sizeof(*spec->preput));
     spec->preput_count = count;

@@ -81,6 +81,7 @@ enum job_spawn_failure {
     JOB_SPAWN_DIRECTORY,
     JOB_SPAWN_START, /* for another reason a process could not be started */
     JOB_SPAWN_ENDED, /* before all processes had been started */
+    JOB_SPAWN_TIME,  /* they have not been in time */
     JOB_SPAWN_FAILURE_COUNT
 };
 

@@ -148,6 +148,8 @@ static int make_spec(const struct rank_pmi *rank_pmi, uint32_t caller, struct pm
     spec->modex = job->spec.modex;
     spec->parent = job->number;
     spec->parent_rank = caller;
+    spec->start_timeout_s = spawn->start_timeout_s;
+    spec->run_timeout_s = spawn->run_timeout_s;
     spec->apps = memory_allocate_zeroed(spawn->apps_count * sizeof(*spec->apps));
     for (uint32_t i = 0; i < spawn->apps_count; i++) {
         int rc = make_rule(rank_pmi, spawn, &spawn->apps[i], &job->spec.placement.rules[own],
@@ -202,6 +204,7 @@ static void make_answer(const struct rank_pmi *rank_pmi, const struct job_spawne
         [JOB_SPAWN_DIRECTORY] = PMI_SPAWN_FAILURE_DIRECTORY,
         [JOB_SPAWN_START] = PMI_SPAWN_FAILURE_START,
         [JOB_SPAWN_ENDED] = PMI_SPAWN_FAILURE_ENDED,
+        [JOB_SPAWN_TIME] = PMI_SPAWN_FAILURE_TIME,
     };
 
     *ret_answer = (struct pmi_spawn_answer){.failure = failures[spawned->failure]};

@@ -658,6 +658,8 @@ void job_world_spawn(struct job_world *world, uint32_t parent, uint32_t request,
 
     make_spec(world, processes, &spec);
     spec.parent = parent;
+    spec.start_timeout_s = world->start_timeout_s;
+    spec.run_timeout_s = world->run_timeout_s;
     event.spec = &spec;
     job_world_event(world, 0, event);
     job_spec_fini(&spec);

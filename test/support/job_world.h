@@ -40,8 +40,10 @@ struct job_world {
     uint32_t nodes;
     uint64_t now_ns;
     enum job_on_failure on_failure; /* of the job that job_world_run makes */
-    struct placement_rule rule;     /* of it; a zeroed one is by slot and binds nothing */
-    uint32_t cores;                 /* of each node; 0: it does not answer when it is asked */
+    uint32_t start_timeout_s;       /* likewise the next, of those that job_world_spawn makes */
+    uint32_t run_timeout_s;
+    struct placement_rule rule; /* of it; a zeroed one is by slot and binds nothing */
+    uint32_t cores;             /* of each node; 0: it does not answer when it is asked */
     uint64_t deadlines_ns[JOB_WORLD_JOBS_MAX]; /* of jobs, [0]: the instance; UINT64_MAX: none */
     unsigned int hold; /* HOLD_*: as long as it is set these stay in the queue */
     struct ranges missing;

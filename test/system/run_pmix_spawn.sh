@@ -143,6 +143,25 @@ spawns 0 "spawn=NOT-SUPPORTED" "a directive that is required and unknown" "${fou
 spawns 0 "job 2 rank 0 of 1 app 0 parent 1.0 in $PWD with nothing;spawn=SUCCESS" "one that is not required" \
     "${four[@]}" -- spawn 1 may=a.directive "${child[@]}" say end
 
+# ---- Time limits ----
+
+# The process that starts others on its node is stopped until the call has ended.
+slots=(--oversubscribe --kill-grace 0)
+for nodes in one four; do
+    declare -n options=$nodes
+    [ $nodes = one ] && limits="timeout=1" || limits="timeout=1000 start-timeout=1"
+    spawns 0 "halt=SUCCESS;resume=SUCCESS;spawn=TIMEOUT" "on $nodes: processes that are not started in time" \
+        "${options[@]}" "${slots[@]}" -- halt spawn 5 $limits map=node -- sleep 1000 end resume
+    like "$err" "job 2, which rank 0 of job 1 has spawned, does not run: not all of its processes were started within 1 s" \
+        "the user reads why"
+    nothing_left_within 10 none "nothing is left of them"
+    spawns 0 "${said};spawn=SUCCESS" "on $nodes: processes that are" "${options[@]}" -- \
+        spawn 2 timeout=50 start-timeout=0 run-timeout=0 "${child[@]}" say end
+    spawns 124 "spawn=SUCCESS" "on $nodes: a job that runs for too long" "${options[@]}" "${slots[@]}" -- \
+        spawn 2 run-timeout=4 -- sleep 1000 end
+    like "$err" "banyan: job 2: timed out after 4 s" "the user reads whose it was"
+done
+
 # ---- How they end ----
 
 spawns 0 "job 2 rank 0 of 1 app 0 parent 1.0 in $PWD with nothing;spawn=SUCCESS" \

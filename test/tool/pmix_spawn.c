@@ -8,7 +8,7 @@
  *                    by rank 0; all ranks then know the namespace.  KEY: wdir, env (a variable NAME=VALUE),
  *                    host, map, bind; set, add, prepend, append, first (NAME=VALUE, with ":" between
  *                    elements) and unset (NAME); job-host, job-map and "job-" and one of the latter for
- *                    the whole job; must (a directive that is required and unknown), may (one that is
+ *                    the whole job; timeout, start-timeout and run-timeout (seconds); must (a directive that is required and unknown), may (one that is
  *                    not required)
  *     say            what the process knows of itself
  *     connect disconnect both
@@ -16,6 +16,7 @@
  *     put            puts and commits a value
  *     get            gets the value of each rank of the other namespace
  *     size           of the other namespace
+ *     halt resume    stops the process that has started it, and lets it go on
  *     sleep:MS  exit:STATUS (without finalize)  abort:STATUS
  *     rN:CALL        CALL on rank N only
  */
@@ -24,6 +25,7 @@
 #include "test/tool/status_name.h"
 
 #include <pmix.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,11 +116,31 @@ static int add_envar(struct infos *infos, const char *word)
     return 0;
 }
 
+static int add_seconds(struct infos *infos, const char *word)
+{
+    static const char *const keys[][2] = {
+        {"timeout=", PMIX_TIMEOUT},
+        {"start-timeout=", PMIX_SPAWN_TIMEOUT},
+        {"run-timeout=", PMIX_JOB_TIMEOUT},
+    };
+
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        int seconds = atoi(strchr(word, '=') + 1);
+
+        if (strncmp(word, keys[i][0], strlen(keys[i][0])) != 0)
+            continue;
+        PMIX_INFO_LOAD(&infos->items[infos->count++], keys[i][1], &seconds, PMIX_INT);
+        return 1;
+    }
+    return 0;
+}
+
 static void take_directive(const char *word, pmix_app_t *app, struct infos *own, struct infos *all)
 {
     const char *value = strchr(word, '=') + 1;
 
-    if (add_envar(own, word) || (strncmp(word, "job-", 4) == 0 && add_envar(all, word + 4)))
+    if (add_envar(own, word) || add_seconds(all, word) ||
+        (strncmp(word, "job-", 4) == 0 && add_envar(all, word + 4)))
         return;
     if (strncmp(word, "wdir=", 5) == 0)
         add_info(own, PMIX_WDIR, value);
@@ -334,6 +356,10 @@ static void make_call(char **words, int *ret_read)
         printf("size %u\n", size_of(other.nspace));
     else if (strcmp(word, "say") == 0)
         say();
+    else if (strcmp(word, "halt") == 0)
+        status = kill(getppid(), SIGSTOP) == 0 ? PMIX_SUCCESS : PMIX_ERROR;
+    else if (strcmp(word, "resume") == 0)
+        status = kill(getppid(), SIGCONT) == 0 ? PMIX_SUCCESS : PMIX_ERROR;
     else if (strncmp(word, "sleep:", 6) == 0)
         sleep_ms(atoi(word + 6));
     else if (strncmp(word, "exit:", 5) == 0) {

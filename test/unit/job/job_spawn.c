@@ -157,6 +157,86 @@ static void test_too_late(void)
     job_world_destroy(world);
 }
 
+/* All or none, in time. */
+static void test_start_limit(void)
+{
+    struct job_world *world = running(3);
+
+    world->start_timeout_s = 5;
+    job_world_spawn(world, 1, 7, 2);
+    job_world_part_starts(world, 2, 2);
+    job_world_pass(world, 4999);
+    is_int(world->places[2].end_grace_ms, -1, "there is time");
+    job_world_pass(world, 1);
+    ok(world->places[2].end_grace_ms >= 0 && world->places[3].end_grace_ms >= 0,
+       "then a job that has not been started everywhere is ended everywhere");
+    job_world_trace(world);
+    job_world_part_starts(world, 3, 2);
+    exits(world, 2, 2, 9);
+    is_int(strstr(job_world_trace(world), "reply") != NULL, 0, "who asks waits until it has ended");
+    exits(world, 3, 2, 9);
+    has_string(job_world_trace(world),
+               "root: reply to 1, failure 7: not all of its processes were started within 5 s",
+               "and learns why");
+    has_string(world->text, "has spawned, does not run: not all of its processes", "as users do");
+    is_uint(world->end.status, 0, "it is no failure of the run");
+    job_world_spawn(world, 1, 8, 2);
+    job_world_part_starts(world, 2, 3);
+    job_world_part_starts(world, 3, 3);
+    has_string(job_world_trace(world), "reply to 1 that 2 processes run", "one is started in time");
+    job_world_pass(world, 3600 * 1000);
+    is_string(job_world_trace(world), "", "and may run for any time");
+    job_world_destroy(world);
+}
+
+/* A node that does not answer is not waited for for ever. */
+static void test_start_limit_silence(void)
+{
+    struct job_world *world = running(3);
+
+    world->start_timeout_s = 1;
+    job_world_spawn(world, 1, 7, 2);
+    job_world_part_starts(world, 2, 2);
+    job_world_pass(world, 1000);
+    exits(world, 2, 2, 9);
+    job_world_trace(world);
+    job_world_pass(world, 60000);
+    has_string(job_world_trace(world), "root: reply to 1, failure 7", "it is answered without it");
+    job_world_part_starts(world, 3, 2);
+    exits(world, 3, 2, 9);
+    job_world_part_ends(world, 1, 1);
+    is_uint(world->leaves, 1, "and nothing is left when it has come back");
+    job_world_destroy(world);
+}
+
+static void test_run_limit(void)
+{
+    struct job_world *world = running(3);
+
+    world->start_timeout_s = 20;
+    world->run_timeout_s = 10;
+    job_world_spawn(world, 1, 7, 2);
+    job_world_part_starts(world, 2, 2);
+    job_world_part_starts(world, 3, 2);
+    job_world_pass(world, 9999);
+    is_int(world->places[2].end_grace_ms, -1, "it runs as long as it may");
+    job_world_pass(world, 1);
+    exits(world, 2, 2, 9);
+    exits(world, 3, 2, 9);
+    is_uint(world->end.status, 124, "then it is ended, like a run with a time limit");
+    is_string(world->end.text, "timed out after 10 s", "for this reason");
+    job_world_trace(world);
+    job_world_spawn(world, 1, 8, 2);
+    job_world_part_starts(world, 2, 3);
+    job_world_pass(world, 10000);
+    exits(world, 2, 3, 9);
+    job_world_part_starts(world, 3, 3);
+    exits(world, 3, 3, 9);
+    has_string(job_world_trace(world), "root: reply to 1, failure 7: timed out after 10 s",
+               "one that has not been started by then has not been");
+    job_world_destroy(world);
+}
+
 int main(void)
 {
     test_started();
@@ -164,5 +244,8 @@ int main(void)
     test_quick_failure();
     test_orphans();
     test_too_late();
+    test_start_limit();
+    test_start_limit_silence();
+    test_run_limit();
     return done_testing();
 }

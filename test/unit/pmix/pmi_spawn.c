@@ -36,6 +36,8 @@ static void make_request(struct pmi_spawn *spawn)
     (void)pmi_spawn_add_app(spawn, "worker", NULL, NULL, 1);
     pmi_spawn_set(&spawn->rule.map_by, "node");
     spawn->rule.oversubscribe = 1;
+    spawn->start_timeout_s = 30;
+    spawn->run_timeout_s = UINT32_MAX;
     pmi_spawn_add_preput(spawn, "PARENT_ROOT_PORT_NAME", "tag#0$");
 }
 
@@ -61,6 +63,7 @@ static void test_request(void)
     ok(read.apps[1].directory == NULL && read.apps[1].rule.hosts == NULL,
        "what is not given is not");
     is_string(read.rule.map_by, "node", "the rule of the job");
+    ok(read.start_timeout_s == 30 && read.run_timeout_s == UINT32_MAX, "its time limits");
     is_string(read.preput[0].value, "tag#0$", "a pair for the new processes");
     pmi_spawn_fini(&read);
     pmi_spawn_fini(&spawn);
