@@ -219,19 +219,43 @@ static void log_run(struct host *host, struct host_call *call)
     notice_free(notice);
 }
 
+/* The channels and directives that may be required.  Text for any other channel goes to the user's standard error,
+ * too; libpmix itself adds the source. */
+static const char *const log_channels[] = {PMIX_LOG_STDERR, PMIX_LOG_MSG, NULL};
+static const char *const log_directives[] = {PMIX_LOG_ONCE, PMIX_LOG_SOURCE, NULL};
+
+static int log_is_once(const pmix_info_t *directives, size_t count)
+{
+    int is_once = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (PMIX_CHECK_KEY(&directives[i], PMIX_LOG_ONCE))
+            is_once = PMIX_INFO_TRUE(&directives[i]);
+    }
+    return is_once;
+}
+
+/* PMIX_LOG_ONCE: the first channel that has a text is enough. */
+static void log_take(const pmix_info_t *data, size_t count, int is_once, struct buffer *text)
+{
+    for (size_t i = 0; i < count && !(is_once && text->length_bytes > 0); i++) {
+        const pmix_value_t *value = &data[i].value;
+
+        if (value->type == PMIX_STRING && value->data.string != NULL)
+            buffer_append_string(text, value->data.string);
+        else if (PMIX_CHECK_KEY(&data[i], PMIX_LOG_MSG) && value->type == PMIX_BYTE_OBJECT)
+            buffer_append(text, value->data.bo.bytes, value->data.bo.size);
+    }
+}
+
 void host_client_log(const pmix_proc_t *client, const pmix_info_t data[], size_t data_count,
                      const pmix_info_t directives[], size_t directives_count,
                      pmix_op_cbfunc_t callback, void *context)
 {
     struct host_notice *notice = notice_create(log_run, client, callback, context);
 
-    for (size_t i = 0; i < data_count; i++) {
-        const pmix_value_t *value = &data[i].value;
-
-        if (value->type == PMIX_STRING && value->data.string != NULL)
-            buffer_append_string(&notice->text, value->data.string);
-        else if (PMIX_CHECK_KEY(&data[i], PMIX_LOG_MSG) && value->type == PMIX_BYTE_OBJECT)
-            buffer_append(&notice->text, value->data.bo.bytes, value->data.bo.size);
-    }
+    if (!host_refuses(data, data_count, log_channels) &&
+        !host_refuses(directives, directives_count, log_directives))
+        log_take(data, data_count, log_is_once(directives, directives_count), &notice->text);
     host_thread_post(&notice->call);
 }

@@ -105,6 +105,21 @@ run "$banyan" run --timeout 60 --mpi pmix "${four[@]}" "$program" fence r5:abort
 is "$status:$err" "17:banyan: rank 5 on v3 called abort with status 17" "an abort ends all"
 is "$(grep -c abort <<<"$out")" 0 "who aborts does not go on"
 
+# ---- Log ----
+
+# logged CALL STATUS TEXT NAME: what the call ends with, and what the user reads.
+logged() {
+    run "$banyan" run --timeout 60 --mpi pmix "${pair[@]}" "$program" "r1:$1" fence </dev/null
+    is "$status:$(sed -n 's/^r1:.*=//p' <<<"$out"):$(paste -sd , <<<"$err")" "0:$2:$3" "$4"
+}
+logged log:stderr SUCCESS "banyan: text for stderr" "a text for the user"
+logged 'log:!stderr:!once' SUCCESS "banyan: text for !stderr" "with a channel and a directive that are required"
+logged log:jrec,stderr SUCCESS "banyan: text for jrec,banyan: text for stderr" "other channels end there, too"
+logged log:jrec,stderr:once SUCCESS "banyan: text for jrec" "but a text that is logged once comes once"
+logged 'log:stderr,!jrec' NOT-SUPPORTED "" "unless such a channel is required"
+logged 'log:stderr:!syspri' NOT-SUPPORTED "" "or a directive"
+logged log:stderr:syspri SUCCESS "banyan: text for stderr" "which is ignored if it is not"
+
 # ---- What is not served ----
 
 for call in group allocate credential validate pull; do

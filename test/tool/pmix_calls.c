@@ -15,6 +15,8 @@
  *     await:FILE       until it is there
  *     exit             ends without finalize
  *     rN:CALL          CALL on rank N only
+ *     log:CHANNEL[,CHANNEL][:DIRECTIVE]  a text for each channel, "pmix.log.CHANNEL"; !CHANNEL and !DIRECTIVE
+ *                      are required
  *     group[:S]        constructs a group of all ranks, with a time limit of S seconds
  *     query publish lookup unpublish spawn allocate control monitor credential
  *     validate pull fabric event:RANGE register:CODE
@@ -228,6 +230,36 @@ static pmix_status_t validate(void)
     return PMIx_Validate_credential(&bytes, NULL, 0, &results, &count);
 }
 
+/* "once", "!once": the key, which is required or not. */
+static void load_log(const char *word, const char *text, pmix_info_t *info)
+{
+    int is_required = *word == '!';
+    char key[PMIX_MAX_KEYLEN];
+
+    snprintf(key, sizeof(key), "pmix.log.%s", word + is_required);
+    if (text != NULL)
+        PMIX_INFO_LOAD(info, key, text, PMIX_STRING);
+    else
+        PMIX_INFO_LOAD(info, key, NULL, PMIX_BOOL);
+    if (is_required)
+        PMIX_INFO_REQUIRED(info);
+}
+
+static pmix_status_t log_text(char *rest)
+{
+    char *channels = strsep(&rest, ":"), *word, text[64];
+    pmix_info_t data[4], directive;
+    size_t count = 0;
+
+    while ((word = strsep(&channels, ",")) != NULL && count < 4) {
+        snprintf(text, sizeof(text), "text for %s\n", word);
+        load_log(word, text, &data[count++]);
+    }
+    if (rest != NULL)
+        load_log(rest, NULL, &directive);
+    return PMIx_Log(data, count, &directive, rest != NULL);
+}
+
 static void on_output(size_t id, pmix_iof_channel_t channel, pmix_proc_t *source,
                       pmix_byte_object_t *bytes, pmix_info_t *info, size_t count)
 {
@@ -332,6 +364,8 @@ static pmix_status_t call(const char *name, char *rest)
         return put(next_word(&rest));
     if (strcmp(name, "get") == 0 || strcmp(name, "fresh") == 0)
         return get(rest, *name == 'f');
+    if (strcmp(name, "log") == 0)
+        return log_text(rest);
     if (strcmp(name, "abort") == 0)
         return abort_ranks(rest);
     if (strcmp(name, "event") == 0)
