@@ -137,6 +137,8 @@ static void add_job_keys(struct info_list *list, const struct host *host, const 
                  job->universe_size > job->size ? job->universe_size : job->size);
     info_add_u32(list, PMIX_JOB_NUM_APPS, job->apps_count);
     info_add_string(list, PMIX_JOBID, job->job_id);
+    info_add_string(list, PMIX_RM_NAME, PACKAGE_NAME);
+    info_add_string(list, PMIX_RM_VERSION, PACKAGE_VERSION);
     info_add_string(list, PMIX_TMPDIR, job->directory);
     info_add_string(list, PMIX_NSDIR, job->directory);
     info_add_true(list, PMIX_TDIR_RMCLEAN);

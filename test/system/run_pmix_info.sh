@@ -27,13 +27,16 @@ told() {
 # ---- The job, its applications and nodes ----
 
 two_apps=(-l --virtual-nodes 2 --slots 3 -n 4 --map-by node --wdir / "$program")
-what=(j:pmix.job.size j:pmix.job.napps j:pmix.univ.size j:pmix.num.slots j:pmix.num.nodes
+what=(j:pmix.rm.name j:pmix.rm.version j:pmix.jobid j:pmix.max.size n:pmix.lldr j:pmix.job.size
+    j:pmix.job.napps j:pmix.univ.size j:pmix.num.slots j:pmix.num.nodes
     j:pmix.nlist j:pmix.offset j:pmix.mapby j:pmix.rankby j:pmix.bindto
     a0:pmix.app.size a1:pmix.app.size a0:pmix.aldr a1:pmix.aldr a0:pmix.wdir
     n:pmix.local.size n:pmix.node.size n:pmix.lpeers nv2:pmix.local.size nv2:pmix.lpeers)
 run "$banyan" run --timeout 60 --mpi pmix "${two_apps[@]}" "${what[@]}" : -n 2 \
     "$program" "${what[@]}" </dev/null
-is "$status:$(sed -n 's/^\[0\] //p' <<<"$out" | xargs)" "0:j:pmix.job.size=6 j:pmix.job.napps=2 \
+is "$status:$(sed -n 's/^\[0\] //p' <<<"$out" | xargs)" "0:$("$banyan" --version |
+    sed 's/^\(.*\) \(.*\)/j:pmix.rm.name=\1 j:pmix.rm.version=\2/') \
+j:pmix.jobid=1 j:pmix.max.size=6 n:pmix.lldr=0 j:pmix.job.size=6 j:pmix.job.napps=2 \
 j:pmix.univ.size=6 j:pmix.num.slots=6 j:pmix.num.nodes=2 j:pmix.nlist=v1,v2 j:pmix.offset=0 \
 j:pmix.mapby=node j:pmix.rankby=node j:pmix.bindto=none a0:pmix.app.size=4 a1:pmix.app.size=2 \
 a0:pmix.aldr=0 a1:pmix.aldr=4 a0:pmix.wdir=/ n:pmix.local.size=3 n:pmix.node.size=3 \
