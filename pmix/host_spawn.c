@@ -20,7 +20,7 @@ struct host_spawn {
 };
 
 /* Directives that are obeyed, and those that libpmix itself adds or that say what is so anyway: output
- * goes to the user, and a process that spawns is a client. */
+ * goes to the user, a process that spawns is a client, and gets an event when its job ends. */
 static const char *const known[] = {PMIX_WDIR,
                                     PMIX_HOST,
                                     PMIX_MAPBY,
@@ -40,6 +40,7 @@ static const char *const known[] = {PMIX_WDIR,
                                     PMIX_PERSONALITY,
                                     PMIX_FWD_STDOUT,
                                     PMIX_FWD_STDERR,
+                                    PMIX_NOTIFY_COMPLETION,
                                     PMIX_REQUESTOR_IS_CLIENT,
                                     PMIX_PARENT_ID,
                                     PMIX_SPAWNED,

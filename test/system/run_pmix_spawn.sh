@@ -138,6 +138,13 @@ spawns 0 "spawn=BAD-PARAM" "a node that is not in the allocation" "${four[@]}" -
     spawn 1 host=elsewhere "${child[@]}" say end
 spawns 0 "spawn=BAD-PARAM" "a mapping that does not exist" "${four[@]}" -- \
     spawn 1 map=nonsense "${child[@]}" say end
+for directive in pmix.hostfile pmix.addhost pmix.addhostfile; do
+    spawns 0 "spawn=NOT-SUPPORTED" "$directive, which asks for other nodes" "${four[@]}" -- \
+        spawn 1 may=$directive "${child[@]}" say end
+done
+spawns 0 "job 2 rank 0 of 1 app 0 parent 1.0 in $PWD with nothing;spawn=SUCCESS" \
+    "the event at the end, which always comes, may be required" "${four[@]}" -- \
+    spawn 1 must=pmix.notecomp "${child[@]}" say end
 spawns 0 "spawn=NOT-SUPPORTED" "a directive that is required and unknown" "${four[@]}" -- \
     spawn 1 must=a.directive "${child[@]}" say end
 spawns 0 "job 2 rank 0 of 1 app 0 parent 1.0 in $PWD with nothing;spawn=SUCCESS" "one that is not required" \
