@@ -127,7 +127,8 @@ void job_spawn_ended(struct job *job, struct control_job_end *end, struct job_ac
     job->asker.waits = 0;
     snprintf(answer.reason, sizeof(answer.reason), "%s", end->text);
     add_answer(actions, job->asker.place, job->asker.id, &answer);
-    if (job->cause == JOB_CAUSE_NONE && answer.failure == JOB_SPAWN_ENDED)
+    if (job->cause == JOB_CAUSE_NONE && answer.failure == JOB_SPAWN_ENDED &&
+        job->lost_place == TREE_NO_PLACE)
         return; /* a process of it has failed, although it was quick */
     if (job->cause == JOB_CAUSE_NONE || job->cause == JOB_CAUSE_TIME)
         say_failure(job, end->text, actions);

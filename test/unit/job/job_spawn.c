@@ -119,6 +119,27 @@ static void test_quick_failure(void)
     job_world_destroy(world);
 }
 
+/* A node is lost before all have been started. */
+static void test_node_lost(void)
+{
+    struct job_world *world = running(3);
+
+    world->on_failure = JOB_ON_FAILURE_CONTINUE;
+    job_world_spawn(world, 1, 1, 2);
+    job_world_part_starts(world, 2, 2);
+    job_world_kill(world, 2);
+    ok(world->places[3].end_grace_ms >= 0, "the job is ended on the other, whatever its policy");
+    job_world_trace(world);
+    job_world_part_starts(world, 3, 2);
+    exits(world, 3, 2, 9);
+    job_world_pass(world, 5000); /* for output that may have been lost */
+    has_string(job_world_trace(world), "root: reply to 1, failure 6: lost node n2",
+               "the answer says that it has lost a node");
+    is_uint(world->end.status, 0, "which is no failure of the run: the caller decides");
+    has_string(world->text, "does not run: lost node n2", "but the user reads it");
+    job_world_destroy(world);
+}
+
 /* Of three generations the first fails, after the second has ended well. */
 static void test_orphans(void)
 {
@@ -242,6 +263,7 @@ int main(void)
     test_started();
     test_not_started();
     test_quick_failure();
+    test_node_lost();
     test_orphans();
     test_too_late();
     test_start_limit();
