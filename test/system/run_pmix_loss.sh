@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # What a call of PMIx ends with at the survivors when a process that takes part has ended, or its node is lost, before
-# it or meanwhile, in a job that goes on (--on-failure continue): the table in doc/pmix.rst, a test for each cell.
+# it or meanwhile, in a job that goes on (--on-failure continue): the tables in doc/pmix.rst, a test for each cell.
 . "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
 . "$srcdir/test/support/run_lib.sh"
 
@@ -67,5 +67,86 @@ done
 survivors "$lost" "a get: its node is lost meanwhile" "${alone[@]}" -- sh "$scratch/lose" "$program" r0:get:3:a
 survivors "$lost" "a get: its node has been lost" \
     "${alone[@]}" -- sh "$scratch/lose" "$program" sleep:1700 r0:get:3:a
+
+# ---- A lookup that waits ----
+
+# Rank 3 ends, or its daemon is ended, by "ends"; "gone": when that has happened.
+cat >"$scratch/await" <<'SH'
+until [ -s "$1" ]; do sleep 0.05; done
+while kill -0 "$(cat "$1")" 2>/dev/null; do sleep 0.05; done
+SH
+cat >"$scratch/end_node" <<'SH'
+kill -KILL "$(awk '/^PPid:/ { print $2 }' "/proc/$(awk '/^PPid:/ { print $2 }' "/proc/$1/status")/status")"
+SH
+names=$top_builddir/test/tool/pmix_names
+gone="run:sh $scratch/await $scratch/pid"
+says="r3:run:echo \$PPID >$scratch/pid"
+for how in process node; do
+    [ $how = process ] && ends="kill -KILL \$PPID" || ends="sh $scratch/end_node \$PPID"
+    for where in alone together; do
+        declare -n options=$where
+        text="$where: a lookup that waits: the $how of"
+        rm -f "$scratch/pid"
+        survivors "$(printf '%s\n' "look:k:wait SUCCESS k=x@1" "pub:k:x SUCCESS")" "$text who has not published is lost" \
+            "${options[@]}" -- "$names" "$says" "r3:run:$ends" r3:look:never:wait r0:look:k:wait "r1:$gone" r1:pub:k:x
+        rm -f "$scratch/pid"
+        survivors "$(printf '%s\n' "look:k:wait SUCCESS k=x@3" "pub:k:x SUCCESS")" "$text who has published is lost" \
+            "${options[@]}" -- "$names" r3:pub:k:x "$says" "r3:run:$ends" r3:look:never:wait "r0:$gone" r0:look:k:wait
+        rm -f "$scratch/pid"
+        survivors "$(printf '%s\n' "look:k SUCCESS k=x@0" "pub:k:x SUCCESS")" "$text who waits is lost" \
+            "${options[@]}" -- "$names" "$says" "r3:run:(sleep 1; $ends) &" r3:look:k:wait "r0:$gone" r0:pub:k:x r0:look:k
+    done
+done
+
+# ---- A spawn, of which one process is not started before something has happened ----
+
+# Rank 0, on v1, spawns a process for another node and one for v2, where rank 1 has stopped the process that starts
+# others, until "go" is there.
+cat >"$scratch/parent" <<'SH'
+until [ -e "$SPAWN/held" ]; do sleep 0.05; done
+echo $$ >"$SPAWN/rank"
+awk '/^PPid:/ { print $2 }' "/proc/$PPID/status" >"$SPAWN/daemon"
+exec "$@"
+SH
+cat >"$scratch/hold" <<'SH'
+[ "$BANYAN_NODE" = v2 ] || exit 99
+kill -STOP $PPID
+touch "$SPAWN/held"
+until [ -e "$SPAWN/go" ]; do sleep 0.05; done
+kill -CONT $PPID
+SH
+
+# spawning STATUS LINES NAME POLICY NODE COMMAND [COMMAND-ON-V2 [THEN]]: the first process runs COMMAND on NODE; when the
+# call has ended rank 0 says how, and runs THEN.
+spawning() {
+    local expected=$1 lines=$2 name=$3 policy=$4 node=$5 command=$6 other=${7:-echo second} then=()
+    [ $# -lt 8 ] || then=(sh -c "\"\$@\"; $8" sh)
+    rm -rf "$scratch/spawn"
+    mkdir "$scratch/spawn"
+    run timeout 100 "$banyan" run --mpi pmix --on-failure "$policy" --kill-grace 0 --virtual-nodes 4 --per-node 1 \
+        --oversubscribe -x SPAWN="$scratch/spawn" -n 1 sh "$scratch/parent" "${then[@]}" \
+        "$top_builddir/test/tool/pmix_spawn" start 1 host="$node" -- sh -c "$command" + 1 host=v2 -- sh -c "$other" end \
+        : -n 1 sh "$scratch/hold" </dev/null
+    is "$status:$(sort <<<"$out" | paste -sd ';')" "$expected:$lines" "$name"
+    [ -z "$err" ] || diag "$err"
+}
+forever="sleep 1000"
+end_rank='kill -KILL $(cat "$SPAWN/rank"); touch "$SPAWN/go"'
+end_node='kill -KILL $(cat "$SPAWN/daemon"); touch "$SPAWN/go"'
+end_own='kill -KILL $(awk "/^PPid:/ { print \$2 }" "/proc/$PPID/status")'
+
+spawning 137 "first;second" "spawn: the caller ends meanwhile, and its job goes on: so does the new one" \
+    continue v3 "$end_rank; echo first"
+spawning 137 "" "spawn: the caller ends meanwhile, and its job with it: the new one is ended" \
+    abort v3 "$end_rank; $forever" "$forever"
+spawning 0 "second;start=SUCCESS" "spawn: a process of the new job ends well meanwhile" \
+    continue v3 'touch "$SPAWN/go"'
+spawning 3 "start=JOB-CANCELED" "spawn: a process of the new job fails meanwhile, and the job is ended" \
+    continue v3 "exit 3" "$forever" 'touch "$SPAWN/go"'
+spawning 0 "start=JOB-CANCELED" "spawn: a node of the new job is lost meanwhile" \
+    continue v3 "$end_own; $forever" "$forever" 'touch "$SPAWN/go"'
+spawning 137 "first;second" "spawn: the node of the caller is lost meanwhile, and its job goes on" \
+    continue v3 "$end_node; echo first"
+nothing_left_within 20 none "nothing is left of them"
 
 done_testing

@@ -10,6 +10,8 @@
  *                    elements) and unset (NAME); job-host, job-map and "job-" and one of the latter for
  *                    the whole job; timeout, start-timeout and run-timeout (seconds); must (a directive that is required and unknown), may (one that is
  *                    not required)
+ *     start N ... end
+ *                    likewise, but the others do not take part
  *     say            what the process knows of itself
  *     connect disconnect both
  *                    of all ranks of both namespaces; "both" is a fence that collects
@@ -222,7 +224,7 @@ static pmix_status_t share(pmix_status_t status, const char *namespace)
     return status;
 }
 
-static pmix_status_t spawn(char **words, int *ret_read)
+static pmix_status_t spawn(char **words, int is_shared, int *ret_read)
 {
     static pmix_app_t apps[APPS_MAX];
     static struct infos own[APPS_MAX];
@@ -241,10 +243,10 @@ static pmix_status_t spawn(char **words, int *ret_read)
     /* libpmix 5.0.7 returns PMIX_ERR_EMPTY at once if there is none. */
     if (PMIX_VERSION_MAJOR >= 5 && all.count == 0)
         PMIX_INFO_LOAD(&all.items[all.count++], PMIX_FWD_STDOUT, NULL, PMIX_BOOL);
-    if (self.rank == 0)
+    if (self.rank == 0 || !is_shared)
         status = PMIx_Spawn(all.items, all.count, apps, count, child);
     PMIX_LOAD_NSPACE(other.nspace, child);
-    return share(status, child);
+    return is_shared ? share(status, child) : status;
 }
 
 /* ---- both namespaces ---- */
@@ -341,7 +343,9 @@ static void make_call(char **words, int *ret_read)
 
     *ret_read = 0;
     if (strcmp(word, "spawn") == 0)
-        status = spawn(words + 1, ret_read);
+        status = spawn(words + 1, 1, ret_read);
+    else if (strcmp(word, "start") == 0)
+        status = spawn(words + 1, 0, ret_read);
     else if (strcmp(word, "connect") == 0)
         status = PMIx_Connect(procs, both_namespaces(procs), NULL, 0);
     else if (strcmp(word, "disconnect") == 0)
