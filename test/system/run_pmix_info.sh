@@ -43,6 +43,12 @@ a0:pmix.aldr=0 a1:pmix.aldr=4 a0:pmix.wdir=/ n:pmix.local.size=3 n:pmix.node.siz
 n:pmix.lpeers=0,2,4 nv2:pmix.local.size=3 nv2:pmix.lpeers=1,3,5" "of the job"
 is "$(sed -n 's/^\[5\] n:pmix.lpeers=//p' <<<"$out")" "1,3,5" "each node has its own peers"
 
+told 1 -l --virtual-nodes 2 -n 2 --map-by node -- j:pmix.tmpdir j:pmix.nsdir p:pmix.pdir j:pmix.tdir.rmclean \
+    p:pmix.srv.nspace p:pmix.srv.rank
+directory=$(sed -n 's/^j:pmix.tmpdir=//p' <<<"$out")
+like "$(xargs <<<"$out")" "^j:pmix.tmpdir=/.* j:pmix.nsdir=$directory p:pmix.pdir=$directory/1 j:pmix.tdir.rmclean=true \
+p:pmix.srv.nspace=banyan-[0-9a-f]+ p:pmix.srv.rank=[0-9]+$" "directories, which the launcher removes, and the server"
+
 # ---- Processes, here and elsewhere ----
 
 what=(p:pmix.appnum p:pmix.apprank p:pmix.grank p:pmix.lrank p:pmix.nrank p:pmix.nodeid

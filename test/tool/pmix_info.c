@@ -24,6 +24,9 @@ static void print_value(const char *what, pmix_status_t status, const pmix_value
         return;
     }
     switch (value->type) {
+    case PMIX_BOOL:
+        puts(value->data.flag ? "true" : "false");
+        break;
     case PMIX_STRING:
         puts(value->data.string);
         break;
