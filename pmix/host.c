@@ -18,6 +18,7 @@
 #include "pmix/host_entry.h"
 #include "pmix/host_event.h"
 #include "pmix/host_fence.h"
+#include "pmix/host_group.h"
 #include "pmix/host_internal.h"
 #include "pmix/host_job.h"
 #include "pmix/host_listener.h"
@@ -55,9 +56,7 @@ static const struct {
 
 #define SETTINGS_COUNT (sizeof(settings) / sizeof(settings[0]))
 
-/* libpmix itself refuses a missing upcall with NOT_SUPPORTED, with two exceptions: it uses the memory
- * of a connect and a disconnect after freeing it (4.2.2), and answers only one member of a group
- * (5.0.7). */
+/* libpmix itself refuses a missing upcall with NOT_SUPPORTED. */
 static pmix_server_module_t module = {
     .client_connected2 = host_client_connected,
     .client_finalized = host_client_finalized,
@@ -66,6 +65,7 @@ static pmix_server_module_t module = {
     .direct_modex = host_modex_upcall,
     .connect = host_connect_upcall,
     .disconnect = host_disconnect_upcall,
+    .group = host_group_upcall,
     .publish = host_names_publish,
     .lookup = host_names_lookup,
     .unpublish = host_names_unpublish,
@@ -179,19 +179,6 @@ static int server_listen(struct host_listener *listener, const char *directory, 
     return rc;
 }
 
-/* Without an upcall libpmix up to 4.2.2 refuses each group call at once; with one it mistakes a
- * collective for a client and crashes when a member's time limit expires.  Later versions wait for
- * all members of the node, and without the upcall answer only the last. */
-static int groups_are_collective(const char *version)
-{
-    unsigned int major = 0, minor = 0, release = 0;
-    const char *digits = version + strcspn(version, "0123456789");
-
-    if (sscanf(digits, "%u.%u.%u", &major, &minor, &release) < 2)
-        return 1;
-    return major > 4 || (major == 4 && (minor > 2 || (minor == 2 && release > 2)));
-}
-
 static int library_start(const struct host_config *config, struct error *error)
 {
     struct host_listener listener;
@@ -201,8 +188,6 @@ static int library_start(const struct host_config *config, struct error *error)
     if (rc < 0)
         return rc;
     environment_clean();
-    if (groups_are_collective(PMIx_Get_version()))
-        module.group = host_client_group;
     status = server_start(config);
     if (status != PMIX_SUCCESS)
         return error_set(error, host_status_to_errno(status), "libpmix cannot start its server: %s",

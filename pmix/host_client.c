@@ -26,13 +26,6 @@ struct host_notice {
     void *context;
 };
 
-/* Of a group. */
-struct host_refusal {
-    struct host_call call;
-    pmix_info_cbfunc_t callback;
-    void *context;
-};
-
 struct host_abort {
     struct host_call call;
     uint64_t id;
@@ -102,31 +95,6 @@ pmix_status_t host_client_finalized(const pmix_proc_t *proc, void *object,
                                     pmix_op_cbfunc_t callback, void *context)
 {
     host_thread_post(&notice_create(finalized_run, proc, callback, context)->call);
-    return PMIX_SUCCESS;
-}
-
-static void group_run(struct host *host, struct host_call *call)
-{
-    struct host_refusal *refusal = (struct host_refusal *)call;
-
-    refusal->callback(PMIX_ERR_NOT_SUPPORTED, NULL, 0, refusal->context, NULL, NULL);
-    free(refusal);
-}
-
-pmix_status_t host_client_group(pmix_group_operation_t operation, char *name,
-                                const pmix_proc_t procs[], size_t procs_count,
-                                const pmix_info_t info[], size_t info_count,
-                                pmix_info_cbfunc_t callback, void *context)
-{
-    struct host_refusal *refusal;
-
-    if (callback == NULL)
-        return PMIX_ERR_NOT_SUPPORTED;
-    refusal = memory_allocate_zeroed(sizeof(*refusal));
-    refusal->call.run = group_run;
-    refusal->callback = callback;
-    refusal->context = context;
-    host_thread_post(&refusal->call);
     return PMIX_SUCCESS;
 }
 

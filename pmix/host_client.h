@@ -26,14 +26,6 @@ void host_client_log(const pmix_proc_t *client, const pmix_info_t data[], size_t
                      const pmix_info_t directives[], size_t directives_count,
                      pmix_op_cbfunc_t callback, void *context);
 
-/* .group: not supported.  libpmix makes the upcall when all members on this node have called.  A
- * returned error, or a missing upcall, would answer only the last of them, and the others would
- * wait forever (5.0.7); the callback answers all. */
-pmix_status_t host_client_group(pmix_group_operation_t operation, char *name,
-                                const pmix_proc_t procs[], size_t procs_count,
-                                const pmix_info_t info[], size_t info_count,
-                                pmix_info_cbfunc_t callback, void *context);
-
 /* pmi_events.done; an id that is no longer open is ignored. */
 void host_client_abort_done(struct host *host, uint64_t id, int status);
 /* Ends every abort requested by a process of the namespace. */

@@ -31,6 +31,8 @@ struct host_fence {
     int64_t answer_until_ms; /* libpmix answers from then on; 0: never */
     pmix_modex_cbfunc_t callback;
     pmix_op_cbfunc_t op_callback; /* for operations without data */
+    host_fence_answer *answer;    /* for those of others */
+    char *name;                   /* NULL: the members are its name */
     void *context;
 };
 
@@ -54,6 +56,7 @@ static void fence_free(struct host_fence *fence)
 {
     assert(fence->callback == NULL || fence->op_callback == NULL);
     free(fence->participants);
+    free(fence->name);
     free(fence);
 }
 
@@ -67,6 +70,11 @@ static void fence_answer(struct host_fence *fence, int status, const void *data,
         if (fence->answer_until_ms == 0 ||
             (status != -ETIMEDOUT && now_ms() < fence->answer_until_ms))
             fence->op_callback(host_status_from_errno(status), fence->context);
+        fence_free(fence);
+        return;
+    }
+    if (fence->answer != NULL) {
+        fence->answer(fence->context, status, data, data_bytes);
         fence_free(fence);
         return;
     }
@@ -90,6 +98,7 @@ static void fence_ask(struct host_fence *fence, const void *data, size_t data_by
     collective = (struct pmi_collective){
         .id = fence->id,
         .kind = fence->kind,
+        .name = fence->name,
         .members = members,
         .members_count = fence->participants_count,
         .data = data,
@@ -104,8 +113,7 @@ static void fence_ask(struct host_fence *fence, const void *data, size_t data_by
 }
 
 static struct host_fence *fence_create(enum pmi_kind kind, const pmix_proc_t procs[],
-                                       size_t procs_count, const pmix_info_t info[],
-                                       size_t info_count, void *context)
+                                       size_t procs_count, uint32_t timeout_ms, void *context)
 {
     struct host_fence *fence = memory_allocate_zeroed(sizeof(*fence));
 
@@ -115,7 +123,7 @@ static struct host_fence *fence_create(enum pmi_kind kind, const pmix_proc_t pro
     fence->participants_count = procs_count;
     for (size_t i = 0; i < procs_count; i++)
         host_process_from_pmix(&procs[i], &fence->participants[i]);
-    fence->timeout_ms = host_timeout_s(info, info_count) * MS_PER_S;
+    fence->timeout_ms = timeout_ms;
     fence->context = context;
     return fence;
 }
@@ -130,7 +138,8 @@ pmix_status_t host_fence_upcall(const pmix_proc_t procs[], size_t procs_count,
         free(data);
         return PMIX_ERR_NOT_SUPPORTED;
     }
-    fence = fence_create(PMI_FENCE, procs, procs_count, info, info_count, context);
+    fence = fence_create(PMI_FENCE, procs, procs_count, host_timeout_s(info, info_count) * MS_PER_S,
+                         context);
     fence->callback = callback;
     fence_ask(fence, data, data == NULL ? 0 : data_bytes); /* none if none need be collected */
     /* The header says that the library owns the data, but from version 4.1 to the present it drops
@@ -148,7 +157,8 @@ static pmix_status_t op_upcall(enum pmi_kind kind, const pmix_proc_t procs[], si
 
     if (host_refuses(info, info_count, known))
         return PMIX_ERR_NOT_SUPPORTED;
-    fence = fence_create(kind, procs, procs_count, info, info_count, context);
+    fence = fence_create(kind, procs, procs_count, host_timeout_s(info, info_count) * MS_PER_S,
+                         context);
     fence->op_callback = callback;
     if (kind == PMI_CONNECT && fence->timeout_ms > 0) {
         fence->answer_until_ms = now_ms() + fence->timeout_ms - CONNECT_ANSWER_MS;
@@ -170,6 +180,17 @@ pmix_status_t host_disconnect_upcall(const pmix_proc_t procs[], size_t procs_cou
                                      pmix_op_cbfunc_t callback, void *context)
 {
     return op_upcall(PMI_DISCONNECT, procs, procs_count, info, info_count, callback, context);
+}
+
+void host_fence_ask(enum pmi_kind kind, const char *name, const pmix_proc_t procs[],
+                    size_t procs_count, uint32_t timeout_ms, const struct buffer *data,
+                    host_fence_answer *answer, void *context)
+{
+    struct host_fence *fence = fence_create(kind, procs, procs_count, timeout_ms, context);
+
+    fence->answer = answer;
+    fence->name = memory_copy_string(name);
+    fence_ask(fence, data->data, data->length_bytes);
 }
 
 int host_fence_done(struct host *host, uint64_t id, int status, const void *data, size_t data_bytes)

@@ -14,6 +14,9 @@
 
 #include <pmix_server.h>
 
+#include "base/buffer.h"
+#include "pmix/pmi.h"
+
 struct host;
 
 /* pmix_server_module_t.fence_nb. */
@@ -27,6 +30,11 @@ pmix_status_t host_connect_upcall(const pmix_proc_t procs[], size_t procs_count,
 pmix_status_t host_disconnect_upcall(const pmix_proc_t procs[], size_t procs_count,
                                      const pmix_info_t info[], size_t info_count,
                                      pmix_op_cbfunc_t callback, void *context);
+/* A fence with data and a name; answer is called once, on the main thread. */
+typedef void host_fence_answer(void *context, int status, const void *data, size_t data_bytes);
+void host_fence_ask(enum pmi_kind kind, const char *name, const pmix_proc_t procs[],
+                    size_t procs_count, uint32_t timeout_ms, const struct buffer *data,
+                    host_fence_answer *answer, void *context);
 /* pmi_events.done: 1 if the id is one of these. */
 int host_fence_done(struct host *host, uint64_t id, int status, const void *data,
                     size_t data_bytes);

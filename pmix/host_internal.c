@@ -106,6 +106,8 @@ struct host *host_state_create(const struct host_config *config)
     host->fetches = hash_map_create();
     host->aborts = hash_map_create();
     host->requests = hash_map_create();
+    host->groups = hash_map_create();
+    host->place = config->server_rank;
     host->node_name = memory_copy_string(config->node_name);
     host->server_namespace = memory_copy_string(config->server_namespace);
     self = host;

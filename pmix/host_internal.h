@@ -36,6 +36,9 @@ struct host {
                           * daemon's */
     struct hash_map *aborts;   /* id -> struct host_abort */
     struct hash_map *requests; /* id -> struct host_request */
+    struct hash_map *groups;   /* libpmix's context -> its operation (host_group.c); guarded, too */
+    uint64_t last_context;     /* of a group; guarded, too */
+    uint32_t place;
     uint64_t last_id;
     char *node_name;
     char *server_namespace;

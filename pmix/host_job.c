@@ -404,6 +404,18 @@ void host_job_open(struct host *host, const struct pmi_job *job)
     host->ops.opened(host->ops.context, job->number, rc, error.text, (int32_t)getpid());
 }
 
+int host_job_any(const struct host *host, struct pmi_process *ret_process)
+{
+    size_t cursor = 0;
+    const struct host_registration *registration = hash_map_next(host->jobs, &cursor);
+
+    if (registration == NULL || registration->local_count == 0)
+        return 0;
+    *ret_process =
+        (struct pmi_process){.job = registration->number, .rank = registration->local_ranks[0]};
+    return 1;
+}
+
 /* Clients may still be connected: libpmix keeps what they refer to until they close. */
 static void deregister_job(struct host *host, struct host_registration *registration)
 {

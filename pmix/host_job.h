@@ -14,6 +14,8 @@
 
 /* host_table.job_open. */
 void host_job_open(struct host *host, const struct pmi_job *job);
+/* A process of any open job; 0: there is none. */
+int host_job_any(const struct host *host, struct pmi_process *ret_process);
 /* The rest of host_table.job_close, when no request of the job is open. */
 void host_job_close(struct host *host, uint32_t number);
 

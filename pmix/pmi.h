@@ -30,12 +30,21 @@ struct pmi_process {
 
 /* Collective operations.  Members of a connected set are notified of each other's end; only a
  * connected set can disconnect.  A barrier is PMI-1's, which also exchanges puts. */
-enum pmi_kind { PMI_FENCE, PMI_CONNECT, PMI_DISCONNECT, PMI_BARRIER, PMI_KIND_COUNT };
+enum pmi_kind {
+    PMI_FENCE,
+    PMI_CONNECT,
+    PMI_DISCONNECT,
+    PMI_GROUP_CONSTRUCT,
+    PMI_GROUP_DESTRUCT,
+    PMI_BARRIER,
+    PMI_KIND_COUNT
+};
 
 /* One operation among the members; data is this node's contribution. */
 struct pmi_collective {
     uint64_t id;
     enum pmi_kind kind;
+    const char *name; /* for several of the same members and kind; NULL or "": none */
     const struct pmi_process *members;
     size_t members_count;
     const void *data;

@@ -285,6 +285,7 @@ static void heed_collective(struct pmi_remote *remote, const struct pmi_message 
     struct pmi_collective collective = {
         .id = message->id,
         .kind = (enum pmi_kind)message->number,
+        .name = message->text,
         .members = message->members,
         .members_count = message->members_count,
         .data = message->data,

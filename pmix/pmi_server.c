@@ -89,6 +89,7 @@ static void on_collective(void *context, const struct pmi_collective *collective
     struct pmi_message message = {.kind = PMI_MESSAGE_COLLECTIVE,
                                   .id = collective->id,
                                   .number = collective->kind,
+                                  .text = collective->name,
                                   .timeout_ms = collective->timeout_ms,
                                   .members = collective->members,
                                   .members_count = collective->members_count,

@@ -214,8 +214,11 @@ static void begin_collective(struct speaker *speaker, const struct pmi_collectiv
     struct message *payload;
     uint64_t members;
     int rc = members_set(rank_pmi, wanted->members, wanted->members_count, &members, &places);
-    struct operation_name key = make_key(rank_pmi, wanted->kind, members);
+    struct operation_name key;
 
+    if (wanted->name != NULL && wanted->name[0] != '\0')
+        members = hash_mix(members ^ hash_string(wanted->name));
+    key = make_key(rank_pmi, wanted->kind, members);
     if (is_mixed)
         key.owner = lowest_job(wanted);
     if (rc == 0 && rank_pmi_stands_in(rank_pmi, key.set_id))
@@ -239,7 +242,7 @@ static void begin_collective(struct speaker *speaker, const struct pmi_collectiv
     set_limit(collective, wanted->timeout_ms);
     collective->key.generation = generation_next(rank_pmi, &key, &places);
     list_append(&rank_pmi->collectives, &collective->node);
-    if (is_mixed)
+    if (is_mixed && wanted->kind == PMI_FENCE)
         payload = message_create(NULL, 0);
     else if (is_lazy(rank_pmi, collective))
         payload = rank_pmi_lazy_keep(rank_pmi, key.set_id, wanted->data, wanted->data_bytes);
@@ -258,7 +261,7 @@ static void begin_collective(struct speaker *speaker, const struct pmi_collectiv
  * that of the wrong ranks. */
 struct mixed {
     struct speaker *speaker;
-    struct pmi_collective wanted; /* owns members */
+    struct pmi_collective wanted; /* owns members, name and data */
     struct ranges known;          /* numbers of jobs */
 };
 
@@ -282,6 +285,8 @@ static void mixed_free(struct mixed *mixed)
 {
     ranges_fini(&mixed->known);
     free((void *)(uintptr_t)mixed->wanted.members);
+    free((void *)(uintptr_t)mixed->wanted.name);
+    free((void *)(uintptr_t)mixed->wanted.data);
     free(mixed);
 }
 
@@ -341,8 +346,9 @@ void rank_pmi_collective(struct speaker *speaker, const struct pmi_collective *w
     mixed->wanted = *wanted;
     mixed->wanted.members =
         memory_copy(wanted->members, wanted->members_count * sizeof(*wanted->members));
-    mixed->wanted.data = NULL;
-    mixed->wanted.data_bytes = 0;
+    mixed->wanted.name = wanted->name != NULL ? memory_copy_string(wanted->name) : NULL;
+    mixed->wanted.data =
+        wanted->data_bytes > 0 ? memory_copy(wanted->data, wanted->data_bytes) : NULL;
     ranges_add(&mixed->known, own, own);
     mixed_go_on(mixed);
 }

@@ -122,15 +122,9 @@ logged log:stderr:syspri SUCCESS "banyan: text for stderr" "which is ignored if 
 
 # ---- What is not served ----
 
-for call in group allocate credential validate pull; do
+for call in allocate credential validate pull; do
     calls 0 "$call=NOT-SUPPORTED fence=SUCCESS" "$call is refused" "${four[@]}" -- "$call" fence
 done
-
-# A group is a collective of its members on a node: each of them is told.
-calls 0 "group=NOT-SUPPORTED fence=SUCCESS" "a group of one node is refused to all its members" \
-    --virtual-nodes 1 --per-node 4 -n 4 -- group group fence
-calls 0 "r0:group:1=NOT-SUPPORTED r1:group:1=NOT-SUPPORTED fence=SUCCESS sleep:1500=SUCCESS" \
-    "one with a time limit is, too, and nothing comes later" "${pair[@]}" -- r0:group:1 r1:group:1 sleep:1500 fence
 
 # ---- Data in the fence, and data that stays ----
 

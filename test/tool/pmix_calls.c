@@ -17,7 +17,6 @@
  *     rN:CALL          CALL on rank N only
  *     log:CHANNEL[,CHANNEL][:DIRECTIVE]  a text for each channel, "pmix.log.CHANNEL"; !CHANNEL and !DIRECTIVE
  *                      are required
- *     group[:S]        constructs a group of all ranks, with a time limit of S seconds
  *     query publish lookup unpublish spawn allocate control monitor credential
  *     validate pull fabric event:RANGE register:CODE
  *                      the rest of the standard, each with the simplest arguments
@@ -165,22 +164,6 @@ static pmix_status_t spawn(void)
     app.cmd = strdup("true");
     app.maxprocs = 1;
     return PMIx_Spawn(NULL, 0, &app, 1, space);
-}
-
-static pmix_status_t group(const char *limit)
-{
-    pmix_proc_t *all = calloc(world_size, sizeof(*all));
-    int seconds = atoi(limit);
-    pmix_info_t info, *results = NULL;
-    pmix_status_t status;
-    size_t count = 0;
-
-    for (uint32_t rank = 0; rank < world_size; rank++)
-        PMIX_LOAD_PROCID(&all[rank], self.nspace, rank);
-    PMIX_INFO_LOAD(&info, PMIX_TIMEOUT, &seconds, PMIX_INT);
-    status = PMIx_Group_construct("a.group", all, world_size, &info, seconds > 0, &results, &count);
-    free(all);
-    return status;
 }
 
 static pmix_status_t allocate(void)
@@ -356,8 +339,6 @@ static pmix_status_t call(const char *name, char *rest)
 {
     if (strcmp(name, "connect") == 0 || strcmp(name, "disconnect") == 0)
         return everyone(*name == 'd', next_word(&rest));
-    if (strcmp(name, "group") == 0)
-        return group(next_word(&rest));
     if (strcmp(name, "fence") == 0)
         return PMIx_Fence(NULL, 0, NULL, 0);
     if (strcmp(name, "put") == 0)

@@ -224,11 +224,11 @@ static void on_finalized(void *context, const struct pmi_process *process)
 
 static void on_collective(void *context, const struct pmi_collective *collective)
 {
-    buffer_printf(&calls, "collective %llu kind %d of %zu (%u.%u) '%.*s' %u\n",
-                  (unsigned long long)collective->id, collective->kind, collective->members_count,
-                  collective->members[0].job, collective->members[0].rank,
-                  (int)collective->data_bytes, (const char *)collective->data,
-                  collective->timeout_ms);
+    buffer_printf(&calls, "collective %llu kind %d%s of %zu (%u.%u) '%.*s' %u\n",
+                  (unsigned long long)collective->id, collective->kind, collective->name,
+                  collective->members_count, collective->members[0].job,
+                  collective->members[0].rank, (int)collective->data_bytes,
+                  (const char *)collective->data, collective->timeout_ms);
 }
 
 static void on_fetch(void *context, uint64_t id, const struct pmi_process *process, const char *key,
@@ -369,7 +369,7 @@ static void host_asks(void)
                                    .data_bytes = 4,
                                    .timeout_ms = 77};
     struct pmi_collective connect = {
-        .id = 6, .kind = PMI_CONNECT, .members = members, .members_count = 2};
+        .id = 6, .kind = PMI_CONNECT, .name = " named", .members = members, .members_count = 2};
     struct pmi_request publish = {.id = 15,
                                   .kind = PMI_REQUEST_PUBLISH,
                                   .caller = two,
@@ -410,7 +410,7 @@ static void test_up(size_t piece_bytes)
     is_string(buffer_string(&calls),
               "opened 7 0 '' 123\nconnected 7.2\n"
               "collective 5 kind 0 of 1 (7.4294967295) 'mine' 77\n"
-              "collective 6 kind 1 of 2 (7.1) '' 0\n"
+              "collective 6 kind 1 named of 2 (7.1) '' 0\n"
               "fetch 10 7.2 k 3\nfetch 11 8.1 k 3\nprovided 7 12 -11 ''\nprovided 7 13 0 'theirs'\n"
               "abort 14 7.2 -5 'enough' 2\ntext 7.2 line\n\n"
               "request 15 kind 0 7.2 4 'a name'\nrejected 7.2\n"

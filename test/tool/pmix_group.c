@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A client of libpmix that makes groups: pmix_group CALL...  Each rank prints a line "rank R: CALL=STATUS" for each call
+ * that is not a fence of the job, and " context=N" after a construct that asks for one and gets it.
+ *
+ *     construct:NAME:RANKS[:OPTION...]  RANKS: a list with commas, or "all"; c: wants a context, tN: a time limit of N s,
+ *                                       x: a directive that there is not, marked as required
+ *     both:NAME:NAME                    two constructs of all ranks under way at once, in this order
+ *     destruct:NAME[:OPTION...]
+ *     put:KEY get:RANK:KEY              a value of the rank's number; the value is printed
+ *     fence[:NAME]                      of the job, or of the group
+ *     sleep:MS exit:STATUS
+ *     rN:CALL                           on rank N only; rN-M:CALL on several
+ *
+ * "pmix_group version" prints the first number of libpmix's version.
+ */
+#include "config.h"
+
+#include "test/tool/status_name.h"
+
+#include <pmix.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define RANKS_MAX   64
+#define OPTIONS_MAX 3
+
+static pmix_proc_t self;
+
+static const char *next_word(char **rest)
+{
+    const char *word = *rest == NULL ? NULL : strsep(rest, ":");
+
+    return word == NULL ? "" : word;
+}
+
+static size_t parse_ranks(const char *text, pmix_proc_t *procs)
+{
+    char *copy = strdup(text), *rest = copy, *word;
+    size_t count = 0;
+
+    if (strcmp(text, "all") == 0) {
+        PMIX_LOAD_PROCID(procs, self.nspace, PMIX_RANK_WILDCARD);
+        count = 1;
+    } else {
+        for (; (word = strsep(&rest, ",")) != NULL && count < RANKS_MAX; count++)
+            PMIX_LOAD_PROCID(&procs[count], self.nspace, (pmix_rank_t)atoi(word));
+    }
+    free(copy);
+    return count;
+}
+
+static size_t parse_options(char *rest, pmix_info_t *info)
+{
+    size_t count = 0;
+
+    for (const char *word = next_word(&rest); *word != '\0' && count < OPTIONS_MAX;
+         word = next_word(&rest)) {
+        uint32_t seconds = (uint32_t)atoi(word + 1);
+
+        if (*word == 'c')
+            PMIX_INFO_LOAD(&info[count], PMIX_GROUP_ASSIGN_CONTEXT_ID, NULL, PMIX_BOOL);
+        else if (*word == 't')
+            PMIX_INFO_LOAD(&info[count], PMIX_TIMEOUT, &seconds, PMIX_UINT32);
+        else
+            PMIX_INFO_LOAD(&info[count], "test.unknown", NULL, PMIX_BOOL);
+        if (*word == 'x')
+            PMIX_INFO_REQUIRED(&info[count]);
+        count++;
+    }
+    return count;
+}
+
+static void say(const char *call, const char *what, pmix_status_t status,
+                const pmix_info_t *results, size_t count)
+{
+    char context[48] = "";
+    size_t number;
+
+    for (size_t i = 0; i < count; i++) {
+        pmix_status_t rc;
+
+        if (strcmp(results[i].key, PMIX_GROUP_CONTEXT_ID) != 0)
+            continue;
+        PMIX_VALUE_GET_NUMBER(rc, &results[i].value, number, size_t);
+        if (rc == PMIX_SUCCESS && number != SIZE_MAX)
+            snprintf(context, sizeof(context), " context=%zu", number);
+    }
+    printf("rank %u: %s %s=%s%s\n", self.rank, call, what, status_name(status), context);
+    fflush(stdout);
+}
+
+static void construct(char *rest)
+{
+    const char *name = next_word(&rest);
+    pmix_proc_t procs[RANKS_MAX];
+    size_t procs_count = parse_ranks(next_word(&rest), procs), count = 0;
+    pmix_info_t info[OPTIONS_MAX], *results = NULL;
+    size_t info_count = parse_options(rest, info);
+    pmix_status_t status =
+        PMIx_Group_construct(name, procs, procs_count, info, info_count, &results, &count);
+
+    say("construct", name, status, results, status == PMIX_SUCCESS ? count : 0);
+}
+
+static void destruct(char *rest)
+{
+    const char *name = next_word(&rest);
+    pmix_info_t info[OPTIONS_MAX];
+    size_t info_count = parse_options(rest, info);
+
+    say("destruct", name, PMIx_Group_destruct(name, info, info_count), NULL, 0);
+}
+
+/* ---- Two at once ---- */
+
+struct pending {
+    const char *name;
+    int done;
+    pmix_status_t status;
+    pmix_info_t context;
+    size_t count;
+};
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+
+static void on_constructed(pmix_status_t status, pmix_info_t *info, size_t count, void *context,
+                           pmix_release_cbfunc_t release, void *release_context)
+{
+    struct pending *pending = context;
+
+    pthread_mutex_lock(&mutex);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(info[i].key, PMIX_GROUP_CONTEXT_ID) != 0)
+            continue;
+        PMIX_INFO_XFER(&pending->context, &info[i]);
+        pending->count = 1;
+    }
+    pending->status = status;
+    pending->done = 1;
+    pthread_cond_signal(&changed);
+    pthread_mutex_unlock(&mutex);
+    if (release != NULL)
+        release(release_context);
+}
+
+static void both(char *rest)
+{
+    struct pending pending[2] = {{.name = next_word(&rest)}, {.name = next_word(&rest)}};
+    pmix_proc_t all;
+    pmix_info_t info;
+
+    PMIX_LOAD_PROCID(&all, self.nspace, PMIX_RANK_WILDCARD);
+    PMIX_INFO_LOAD(&info, PMIX_GROUP_ASSIGN_CONTEXT_ID, NULL, PMIX_BOOL);
+    for (int i = 0; i < 2; i++) {
+        pmix_status_t status = PMIx_Group_construct_nb(pending[i].name, &all, 1, &info, 1,
+                                                       on_constructed, &pending[i]);
+
+        if (status != PMIX_SUCCESS)
+            on_constructed(status, NULL, 0, &pending[i], NULL, NULL);
+    }
+    pthread_mutex_lock(&mutex);
+    while (!pending[0].done || !pending[1].done)
+        pthread_cond_wait(&changed, &mutex);
+    pthread_mutex_unlock(&mutex);
+    for (int i = 0; i < 2; i++)
+        say("construct", pending[i].name, pending[i].status, &pending[i].context, pending[i].count);
+}
+
+/* ---- The rest ---- */
+
+static void put(const char *key)
+{
+    pmix_value_t value = {.type = PMIX_UINT32, .data.uint32 = self.rank};
+    pmix_status_t status = PMIx_Put(PMIX_GLOBAL, key, &value);
+
+    if (status == PMIX_SUCCESS)
+        status = PMIx_Commit();
+    if (status != PMIX_SUCCESS)
+        say("put", key, status, NULL, 0);
+}
+
+static void get(char *rest)
+{
+    const char *rank = next_word(&rest), *key = next_word(&rest);
+    pmix_proc_t proc;
+    pmix_value_t *value = NULL;
+    pmix_status_t status;
+
+    PMIX_LOAD_PROCID(&proc, self.nspace, (pmix_rank_t)atoi(rank));
+    status = PMIx_Get(&proc, key, NULL, 0, &value);
+    if (status == PMIX_SUCCESS)
+        printf("rank %u: get %s=%u\n", self.rank, key, value->data.uint32);
+    else
+        say("get", key, status, NULL, 0);
+    fflush(stdout);
+}
+
+static void fence(const char *name)
+{
+    pmix_proc_t group;
+
+    PMIX_LOAD_PROCID(&group, name, PMIX_RANK_WILDCARD);
+    if (*name == '\0')
+        (void)PMIx_Fence(NULL, 0, NULL, 0);
+    else
+        say("fence", name, PMIx_Fence(&group, 1, NULL, 0), NULL, 0);
+}
+
+static void sleep_ms(long ms)
+{
+    struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+    nanosleep(&time, NULL);
+}
+
+static int is_for_me(char **text)
+{
+    unsigned int first, last;
+    int bytes = 0;
+
+    if (sscanf(*text, "r%u-%u:%n", &first, &last, &bytes) < 2 || bytes == 0) {
+        bytes = 0;
+        if (sscanf(*text, "r%u:%n", &first, &bytes) < 1 || bytes == 0)
+            return 1;
+        last = first;
+    }
+    *text += bytes;
+    return self.rank >= first && self.rank <= last;
+}
+
+static void call(char *text)
+{
+    const char *name;
+
+    if (!is_for_me(&text))
+        return;
+    name = next_word(&text);
+    if (strcmp(name, "construct") == 0)
+        construct(text);
+    else if (strcmp(name, "both") == 0)
+        both(text);
+    else if (strcmp(name, "destruct") == 0)
+        destruct(text);
+    else if (strcmp(name, "put") == 0)
+        put(next_word(&text));
+    else if (strcmp(name, "get") == 0)
+        get(text);
+    else if (strcmp(name, "fence") == 0)
+        fence(next_word(&text));
+    else if (strcmp(name, "sleep") == 0)
+        sleep_ms(atol(next_word(&text)));
+    else if (strcmp(name, "exit") == 0)
+        exit(atoi(next_word(&text)));
+    else
+        printf("rank %u: no call %s\n", self.rank, name);
+}
+
+int main(int argc, char **argv)
+{
+    const char *version = PMIx_Get_version();
+    pmix_status_t status;
+
+    if (argc == 2 && strcmp(argv[1], "version") == 0) {
+        printf("%d\n", atoi(version + strcspn(version, "0123456789")));
+        return 0;
+    }
+    status = PMIx_Init(&self, NULL, 0);
+
+    if (status != PMIX_SUCCESS) {
+        printf("PMIx_Init: %s\n", status_name(status));
+        return 1;
+    }
+    for (int i = 1; i < argc; i++)
+        call(argv[i]);
+    return PMIx_Finalize(NULL, 0) == PMIX_SUCCESS ? 0 : 1;
+}
