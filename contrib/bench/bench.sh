@@ -54,9 +54,13 @@ local-2 ms start 0 2 banyan,hydra,orterun,prterun true, 2 on this node
 local-64 ms start 0 64 banyan,hydra,orterun,prterun true, 64 on this node
 local-256 ms start 0 256 banyan,hydra,orterun,prterun true, 256 on this node
 openmpi-64 ms openmpi 64 1 banyan,orterun,prterun Open MPI hello, 1 on each of 64 nodes
+openmpi-local ms openmpi 0 64 banyan,orterun,prterun Open MPI hello, 64 on this node
 mpich-64 ms mpich 64 1 banyan,hydra MPICH hello, 1 on each of 64 nodes
+mpich-local ms mpich 0 64 banyan,hydra MPICH hello, 64 on this node
 fence-16x2 us fence 16 2 banyan,orterun,prterun PMIx fence, 2 on each of 16 nodes
 fence-64x2 us fence 64 2 banyan,orterun,prterun PMIx fence, 2 on each of 64 nodes
+fence-256x1 us fence 256 1 banyan,orterun,prterun PMIx fence, 1 on each of 256 nodes
+fence-8k us fence_8k 64 4 banyan,orterun,prterun PMIx fence, 4 on each of 64 nodes
 daemon-16 ms daemon 16 1 banyan,hydra,orterun,prterun daemon on 16 nodes
 TABLE
 }

@@ -98,7 +98,7 @@ measure_start() {
 }
 
 measure_hello() {
-    local command expected=$(($3 * $4)) mpi=$6
+    local command expected=$((($3 > 0 ? $3 : 1) * $4)) mpi=$6
     command_"$2" "$3" "$4" "$scratch/hello_$mpi" $expected
     timed "${command[@]}"
     counted $expected "$(grep -c "^rank [0-9]* of $expected on " "$scratch/out")"
@@ -109,12 +109,13 @@ measure_mpich() { measure_hello "$@" mpich; }
 
 announce_fence() {
     record case "$1" "$2" "$3"
-    record case "$1-modex" "$2" "  the same with 64 bytes a rank"
+    record case "$1-modex" "$2" "  the same with ${4:-64 bytes} a rank"
 }
+announce_fence_8k() { announce_fence "$@" "8 KiB"; }
 
 measure_fence() {
-    local command expected=$(($3 * $4)) word size barrier_ns=- modex_ns=-
-    command_"$2" "$3" "$4" "$tools/fence" $expected
+    local command expected=$(($3 * $4)) word size barrier_ns=- modex_ns=- bytes=${6:-64}
+    command_"$2" "$3" "$4" "$tools/fence" $expected "$bytes"
     timed "${command[@]}"
     if [ -z "$problem" ]; then
         read -r word size barrier_ns modex_ns _ < <(grep '^fence ' "$scratch/out")
@@ -123,6 +124,8 @@ measure_fence() {
     note "$5" "$1" "$2" "$barrier_ns" "${problem:-ok}"
     [ -n "$problem" ] || note "$5" "$1-modex" "$2" "$modex_ns" ok
 }
+
+measure_fence_8k() { measure_fence "$@" 8192; }
 
 announce_daemon() {
     record case "$1" ms "$3: CPU to start true"
