@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pmix/host_debug.h"
 #include "pmix/host_job.h"
 #include "pmix/host_request.h"
 #include "pmix/pmi_notice.h"
@@ -142,6 +143,8 @@ pmix_status_t host_event_upcall(pmix_status_t code, const pmix_proc_t *source,
     struct host_event *event;
     pmix_status_t status;
 
+    if (code == PMIX_READY_FOR_DEBUG && range == PMIX_RANGE_RM)
+        host_debug_ready(source);
     if (range == PMIX_RANGE_PROC_LOCAL || range == PMIX_RANGE_LOCAL || range == PMIX_RANGE_RM)
         return PMIX_OPERATION_SUCCEEDED;
     if (range == PMIX_RANGE_INVALID)
@@ -162,7 +165,7 @@ pmix_status_t host_event_upcall(pmix_status_t code, const pmix_proc_t *source,
     atomic_fetch_add(&open_events, 1);
     event->request.call.run = event_run;
     event->request.kind = PMI_REQUEST_NOTIFY;
-    event->request.caller = event->source;
+    host_job_caller(host_self(), source, &event->request.caller);
     event->request.answer = event_answer;
     host_thread_post(&event->request.call);
     return PMIX_OPERATION_SUCCEEDED;
@@ -246,6 +249,15 @@ static void unpack_info(const struct pmi_notice *notice, struct info_array *arra
     }
 }
 
+/* Where processes wait, by the names of libpmix and of MPI libraries. */
+static const char *breakpoint_of(const struct pmi_notice *notice)
+{
+    static const char *const names[PMI_STOP_COUNT] = {
+        [PMI_STOP_EXEC] = "exec", [PMI_STOP_INIT] = "pmix-init", [PMI_STOP_APP] = "app"};
+
+    return notice->code > PMI_STOP_NONE && notice->code < PMI_STOP_COUNT ? names[notice->code] : "";
+}
+
 /* The default handlers of MPI libraries abort (Open MPI), but a job that goes on shall not end by this event: so only
  * processes that have registered the code get it. */
 static void add_own(const struct host *host, const struct pmi_notice *notice,
@@ -264,6 +276,8 @@ static void add_own(const struct host *host, const struct pmi_notice *notice,
     }
     if (notice->event == PMI_EVENT_NODE_LOST)
         PMIX_INFO_LOAD(info_next(array), PMIX_HOSTNAME, notice->text, PMIX_STRING);
+    else if (notice->event == PMI_EVENT_STOPPED)
+        PMIX_INFO_LOAD(info_next(array), PMIX_BREAKPOINT, breakpoint_of(notice), PMIX_STRING);
     else
         PMIX_INFO_LOAD(info_next(array), PMIX_EXIT_CODE, &status, PMIX_INT);
 }
@@ -277,6 +291,7 @@ static pmix_status_t code_of(const struct pmi_notice *notice)
         [PMI_EVENT_ABORTED] = PMIX_ERR_PROC_KILLED_BY_CMD,
         [PMI_EVENT_NODE_LOST] = PMIX_EVENT_NODE_DOWN,
         [PMI_EVENT_JOB_ENDED] = PMIX_EVENT_JOB_END,
+        [PMI_EVENT_STOPPED] = PMIX_READY_FOR_DEBUG,
     };
 
     return notice->event == PMI_EVENT_CLIENT ? notice->code : codes[notice->event];

@@ -25,7 +25,10 @@ struct host_registration {
     uint32_t local_count;
     uint32_t *local_ranks; /* ascending */
     unsigned char *gone;   /* by local rank */
-    int is_spoiled;        /* libpmix must not deregister it */
+    enum pmi_stop stop;
+    unsigned char *stopped; /* likewise: it waits for a debugger */
+    uint32_t stopped_count;
+    int is_spoiled; /* libpmix must not deregister it */
     char namespace[];
 };
 
@@ -125,6 +128,18 @@ static void add_parent(struct info_list *list, const struct pmi_job *job)
     info_add_true(list, PMIX_SPAWNED);
 }
 
+/* The client's PMIx_Init, or the program, finds it and waits. */
+static void add_stop(struct info_list *list, const struct pmi_job *job)
+{
+    assert(job->stop < PMI_STOP_COUNT);
+    if (job->stop == PMI_STOP_INIT)
+        info_add_rank(list, PMIX_DEBUG_STOP_IN_INIT, PMIX_RANK_WILDCARD);
+    else if (job->stop == PMI_STOP_APP)
+        info_add_rank(list, PMIX_DEBUG_STOP_IN_APP, PMIX_RANK_WILDCARD);
+    else if (job->stop == PMI_STOP_EXEC)
+        info_add_rank(list, PMIX_DEBUG_STOP_ON_EXEC, PMIX_RANK_WILDCARD);
+}
+
 static void add_job_keys(struct info_list *list, const struct host *host, const struct pmi_job *job)
 {
     struct buffer peers = {0};
@@ -159,6 +174,7 @@ static void add_job_keys(struct info_list *list, const struct host *host, const 
         info_add_string(list, PMIX_BINDTO, job->bind_to);
     add_local_cpusets(list, job);
     add_parent(list, job);
+    add_stop(list, job);
     buffer_fini(&peers);
 }
 
@@ -336,6 +352,8 @@ static void remember_job(struct host *host, const struct pmi_job *job)
     registration->local_ranks =
         memory_copy(job->local_ranks, job->local_count * sizeof(job->local_ranks[0]));
     registration->gone = memory_allocate_zeroed(job->local_count);
+    registration->stop = job->stop;
+    registration->stopped = memory_allocate_zeroed(job->local_count);
     pthread_mutex_lock(&host->mutex);
     hash_map_put(host->jobs, job->namespace, name_bytes, registration);
     pthread_mutex_unlock(&host->mutex);
@@ -428,6 +446,7 @@ static void deregister_job(struct host *host, struct host_registration *registra
     pthread_mutex_unlock(&host->mutex);
     free(registration->local_ranks);
     free(registration->gone);
+    free(registration->stopped);
     free(registration);
 }
 
@@ -449,6 +468,31 @@ static unsigned char *gone_of(const struct host *host, const struct host_process
             return &registration->gone[i];
     }
     return NULL;
+}
+
+int host_job_is_local(const struct host *host, const struct host_process *process)
+{
+    return gone_of(host, process) != NULL;
+}
+
+int host_job_stopped(struct host *host, const struct host_process *process)
+{
+    struct host_registration *registration = find_registration(host, process->namespace);
+    int all = process->rank == PMI_RANK_ALL;
+    uint32_t before;
+
+    if (registration == NULL ||
+        (registration->stop != PMI_STOP_INIT && registration->stop != PMI_STOP_APP))
+        return 0;
+    before = registration->stopped_count;
+    for (uint32_t i = 0; i < registration->local_count; i++) {
+        if ((!all && registration->local_ranks[i] != process->rank) || registration->stopped[i])
+            continue;
+        registration->stopped[i] = 1;
+        registration->stopped_count++;
+    }
+    return registration->stopped_count > before &&
+           registration->stopped_count == registration->local_count;
 }
 
 /* When libpmix refuses a client in the handshake, it frees the record of that rank twice, at the

@@ -39,6 +39,10 @@ int host_job_is_open(struct host *host, const char *namespace);
  * rank (PMI_RANK_ALL). */
 void host_job_caller(struct host *host, const pmix_proc_t *proc, struct host_process *ret_caller);
 
+int host_job_is_local(const struct host *host, const struct host_process *process);
+/* A local process, or all of a job, wait for a debugger: 1 if no more are to do so here. */
+int host_job_stopped(struct host *host, const struct host_process *process);
+
 /* libpmix has refused a client that claims to be this process. */
 void host_job_spoiled(struct host *host, const struct host_process *process);
 void host_job_process_gone(struct host *host, const struct host_process *process);

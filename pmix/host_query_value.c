@@ -267,11 +267,15 @@ static int value_spawn(const struct host_query_scope *scope, const struct host_q
     return load_text(&text, ret_value);
 }
 
-/* No debugger is supported: an empty list. */
-static int value_nothing(const struct host_query_scope *scope, const struct host_query_facts *facts,
-                         pmix_value_t *ret_value)
+/* Where processes can wait for a debugger. */
+static int value_debug(const struct host_query_scope *scope, const struct host_query_facts *facts,
+                       pmix_value_t *ret_value)
 {
-    return load_text(&(struct buffer){0}, ret_value);
+    struct buffer text = {0};
+
+    buffer_printf(&text, "%s,%s,%s", PMIX_DEBUG_STOP_ON_EXEC, PMIX_DEBUG_STOP_IN_INIT,
+                  PMIX_DEBUG_STOP_IN_APP);
+    return load_text(&text, ret_value);
 }
 
 /* ---- Process sets: one for each application of a job that has several ---- */
@@ -496,7 +500,7 @@ static const struct {
     {PMIX_QUERY_MEMORY_USAGE, value_memory, NEEDS_MEMORY,
      OF_PROCESSES "," PMIX_HOSTNAME "," PMIX_QUERY_LOCAL_ONLY "," PMIX_QUERY_REPORT_AVG},
     {PMIX_QUERY_SPAWN_SUPPORT, value_spawn, NEEDS_NONE, ""},
-    {PMIX_QUERY_DEBUG_SUPPORT, value_nothing, NEEDS_NONE, ""},
+    {PMIX_QUERY_DEBUG_SUPPORT, value_debug, NEEDS_NONE, ""},
     {PMIX_QUERY_NUM_PSETS, value_sets_count, NEEDS_NONE, ""},
     {PMIX_QUERY_PSET_NAMES, value_sets, NEEDS_NONE, ""},
     {PMIX_QUERY_PSET_MEMBERSHIP, value_set_members, NEEDS_NONE, PMIX_PSET_NAME},

@@ -4,6 +4,7 @@
 #include "pmix/host_spawn.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,6 +38,9 @@ static const char *const known[] = {PMIX_WDIR,
                                     PMIX_TIMEOUT,
                                     PMIX_SPAWN_TIMEOUT,
                                     PMIX_JOB_TIMEOUT,
+                                    PMIX_DEBUG_STOP_ON_EXEC,
+                                    PMIX_DEBUG_STOP_IN_INIT,
+                                    PMIX_DEBUG_STOP_IN_APP,
                                     PMIX_PERSONALITY,
                                     PMIX_FWD_STDOUT,
                                     PMIX_FWD_STDERR,
@@ -178,6 +182,60 @@ static void take_limits(struct pmi_spawn *spawn, const pmix_info_t *info, size_t
     spawn->run_timeout_s = host_seconds(info, count, PMIX_JOB_TIMEOUT);
 }
 
+/* ---- for a debugger ---- */
+
+/* All processes: true, or the rank that means so. */
+static int is_for_all(const pmix_value_t *value)
+{
+    return value->type == PMIX_PROC_RANK ? value->data.rank == PMIX_RANK_WILDCARD
+                                         : value->type == PMIX_BOOL || value->type == PMIX_UNDEF;
+}
+
+/* 1 if it is one that does not stop anything: false. */
+static int is_false(const pmix_info_t *info)
+{
+    return info->value.type == PMIX_BOOL && !info->value.data.flag;
+}
+
+/* Where the processes stop: -ENOTSUP if these directives want several places, or not all processes. */
+static int take_stop(enum pmi_stop *stop, const pmix_info_t *info, size_t count)
+{
+    static const char *const keys[PMI_STOP_COUNT] = {
+        [PMI_STOP_EXEC] = PMIX_DEBUG_STOP_ON_EXEC,
+        [PMI_STOP_INIT] = PMIX_DEBUG_STOP_IN_INIT,
+        [PMI_STOP_APP] = PMIX_DEBUG_STOP_IN_APP,
+    };
+
+    for (size_t i = 0; i < count; i++) {
+        for (unsigned int k = PMI_STOP_NONE + 1; k < PMI_STOP_COUNT; k++) {
+            if (!PMIX_CHECK_KEY(&info[i], keys[k]) || is_false(&info[i]))
+                continue;
+            if (!is_for_all(&info[i].value) || (*stop != PMI_STOP_NONE && *stop != k))
+                return -ENOTSUP;
+            *stop = (enum pmi_stop)k;
+        }
+    }
+    return 0;
+}
+
+/* Of a job, as of every application of it. */
+static int take_stops(struct pmi_spawn *spawn, const pmix_info_t *job_info, size_t job_info_count,
+                      const pmix_app_t *apps, size_t apps_count)
+{
+    int rc = take_stop(&spawn->stop, job_info, job_info_count);
+
+    for (size_t i = 0; i < apps_count && rc == 0; i++) {
+        enum pmi_stop stop = spawn->stop;
+
+        rc = take_stop(&stop, apps[i].info, apps[i].ninfo);
+        if (rc == 0 && stop != spawn->stop && (i > 0 || apps_count > 1))
+            rc = -ENOTSUP;
+        if (rc == 0)
+            spawn->stop = stop;
+    }
+    return rc;
+}
+
 /* ---- the answer ---- */
 
 static pmix_status_t status_of(const struct pmi_spawn_answer *answer)
@@ -265,6 +323,10 @@ pmix_status_t host_spawn_upcall(const pmix_proc_t *proc, const pmix_info_t job_i
     for (size_t i = 0; i < job_info_count; i++)
         take_rule(&job_info[i], &spawn.rule);
     take_limits(&spawn, job_info, job_info_count);
+    if (take_stops(&spawn, job_info, job_info_count, apps, apps_count) < 0) {
+        pmi_spawn_fini(&spawn);
+        return PMIX_ERR_NOT_SUPPORTED;
+    }
     waiting = memory_allocate_zeroed(sizeof(*waiting));
     waiting->callback = callback;
     waiting->context = context;

@@ -36,6 +36,7 @@ enum pmi_kind {
     PMI_DISCONNECT,
     PMI_GROUP_CONSTRUCT,
     PMI_GROUP_DESTRUCT,
+    PMI_STOPPED, /* all wait for a debugger */
     PMI_BARRIER,
     PMI_KIND_COUNT
 };
@@ -123,6 +124,15 @@ struct pmi_events {
                    const void *data, size_t data_bytes);
 };
 
+/* Where the processes of a job wait for a debugger (PMIx 4.1, 16.2). */
+enum pmi_stop {
+    PMI_STOP_NONE,
+    PMI_STOP_EXEC, /* before their first instruction, by SIGSTOP */
+    PMI_STOP_INIT, /* in PMIx_Init */
+    PMI_STOP_APP,  /* where the program itself waits */
+    PMI_STOP_COUNT
+};
+
 /* One application of a job. */
 struct pmi_app {
     uint32_t size; /* processes */
@@ -173,6 +183,7 @@ struct pmi_job {
     const char
         *parent; /* namespace of the process that has spawned the job; NULL: a user has run it */
     uint32_t parent_rank;
+    enum pmi_stop stop;
 };
 
 #endif

@@ -210,6 +210,7 @@ void pmi_job_encode(const struct pmi_job *job, struct buffer *out)
     put_text(job->bind_to, out);
     put_text(job->parent, out);
     wire_put_u32(out, job->parent_rank);
+    wire_put_u8(out, (uint8_t)job->stop);
 }
 
 static void get_job(struct wire_reader *reader, struct pmi_job *job)
@@ -238,6 +239,7 @@ static void get_job(struct wire_reader *reader, struct pmi_job *job)
     job->bind_to = get_text(reader);
     job->parent = get_text(reader);
     job->parent_rank = wire_get_u32(reader);
+    job->stop = (enum pmi_stop)wire_get_u8(reader);
 }
 
 int pmi_job_decode(struct pmi_job *ret_job, const void *data, size_t bytes)
@@ -248,7 +250,7 @@ int pmi_job_decode(struct pmi_job *ret_job, const void *data, size_t bytes)
     wire_reader_init(&reader, data, bytes);
     get_job(&reader, &job);
     if (wire_finish(&reader) < 0 || job.number == PMI_JOB_NONE || job.local_count > job.size ||
-        strlen(job.namespace) >= PMI_NAMESPACE_BYTES) {
+        job.stop >= PMI_STOP_COUNT || strlen(job.namespace) >= PMI_NAMESPACE_BYTES) {
         pmi_job_fini(&job);
         return -EPROTO;
     }

@@ -56,6 +56,7 @@ struct pmi_spawn {
     uint32_t
         start_timeout_s;    /* until all processes have been started; 0, likewise the next: none */
     uint32_t run_timeout_s; /* until they have ended */
+    enum pmi_stop stop;
     struct pmi_spawn_pair *preput;
     uint32_t preput_count;
 };

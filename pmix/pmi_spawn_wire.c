@@ -91,6 +91,7 @@ void pmi_spawn_encode(const struct pmi_spawn *spawn, struct buffer *out)
     put_rule(&spawn->rule, out);
     wire_put_varint(out, spawn->start_timeout_s);
     wire_put_varint(out, spawn->run_timeout_s);
+    wire_put_varint(out, spawn->stop);
     wire_put_varint(out, spawn->preput_count);
     for (uint32_t i = 0; i < spawn->preput_count; i++) {
         wire_put_string(out, spawn->preput[i].key);
@@ -125,6 +126,7 @@ int pmi_spawn_decode(struct pmi_spawn *ret_spawn, const void *data, size_t bytes
     get_rule(&reader, &ret_spawn->rule);
     ret_spawn->start_timeout_s = (uint32_t)wire_get_varint_max(&reader, UINT32_MAX);
     ret_spawn->run_timeout_s = (uint32_t)wire_get_varint_max(&reader, UINT32_MAX);
+    ret_spawn->stop = (enum pmi_stop)wire_get_varint_max(&reader, PMI_STOP_COUNT - 1);
     get_preput(&reader, ret_spawn);
     if (wire_finish(&reader) < 0 || count == 0) {
         pmi_spawn_fini(ret_spawn);

@@ -424,6 +424,7 @@ void helper_start(struct helper *helper, const struct helper_process *process)
     int fds[HELPER_FDS_MAX];
 
     assert(process->argv != NULL && process->argv[0] != NULL);
+    request.value = process->is_stopped != 0;
     request.cpus = make_mask(process->cpus, &cpus, &request.cpus_bytes);
     request.memory = make_mask(process->memory, &memory, &request.memory_bytes);
     request.memory_mode = process->memory_is_bound ? MPOL_BIND : MPOL_PREFERRED;

@@ -47,6 +47,7 @@ struct helper_process {
     const struct ranges *cpus;   /* the kernel's numbers of processors to run on; NULL: all */
     const struct ranges *memory; /* of NUMA nodes to take memory from; NULL: all */
     int memory_is_bound;         /* from nowhere else */
+    int is_stopped;              /* by SIGSTOP, before its first instruction */
     int more_follow; /* in later turns of the loop: helper_seal_group ends the group's starts */
 };
 

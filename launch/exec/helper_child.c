@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -285,6 +286,10 @@ static void child_main(void *argument)
         child_fail(start, START_STEP_CHDIR, rc);
     child_bind(start);
     child_reset(start);
+    if (start->order.request.value != 0)
+        rc = child_call(SYS_ptrace, PTRACE_TRACEME, 0, 0, 0);
+    if (rc < 0)
+        child_fail(start, START_STEP_EXEC, rc);
     if (start->candidate == NULL)
         rc = explain_result(start, start->order.argv[0], child_exec(start, start->order.argv[0]));
     else

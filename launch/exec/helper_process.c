@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -549,6 +550,16 @@ static void reap_one(struct helper_state *state, pid_t pid, int status)
     remove_worker(state, worker);
 }
 
+/* A process that is to stop before its first instruction is ours to trace until its exec has succeeded: there it
+ * stops, and stays so without us.  Signals on the way to that go on to it. */
+static void let_go(pid_t pid, int number)
+{
+    if (number == SIGTRAP)
+        (void)ptrace(PTRACE_DETACH, pid, NULL, (void *)(uintptr_t)SIGSTOP);
+    else
+        (void)ptrace(PTRACE_CONT, pid, NULL, (void *)(uintptr_t)number);
+}
+
 static void reap_children(struct helper_state *state)
 {
     struct signalfd_siginfo info;
@@ -557,8 +568,12 @@ static void reap_children(struct helper_state *state)
 
     /* There is never more than one: all signals are SIGCHLD, which does not queue. */
     (void)!read(state->signal_fd, &info, sizeof(info));
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-        reap_one(state, pid, status);
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (WIFSTOPPED(status))
+            let_go(pid, WSTOPSIG(status));
+        else
+            reap_one(state, pid, status);
+    }
     if (state->clean)
         helper_cgroup_clean();
     state->clean = 0;

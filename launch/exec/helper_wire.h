@@ -40,7 +40,7 @@ struct helper_request {
     uint32_t group;
     uint32_t
         value; /* bits of survey_want, signal number, grace or lease in milliseconds, 1: remove it now, too, or: a
-                          daemon that outlives us */
+                          daemon that outlives us, or: stop it before its first instruction */
     const char *path;  /* working directory, owned directory or virtual base; may be NULL */
     const char *name;  /* of the virtual node, or what is required of this one; may be NULL */
     char *const *argv; /* of a survey: the node's number; may be NULL */

@@ -327,6 +327,8 @@ static enum job_phase report_started(struct job *job, struct job_actions *action
     started->processes = job->map.processes;
     started->nodes = (uint32_t)ranges_count(&job->places);
     job_spawn_started(job, actions);
+    if (job->spec.stop == PMI_STOP_EXEC)
+        job_spawn_stopped(job, actions);
     job_set_deadline(job, job_spawn_limit_ns(job), actions);
     if (job->spec.report_bindings)
         report_bindings(job, actions);

@@ -92,13 +92,15 @@ static void say_failure(const struct job *job, const char *why, struct job_actio
     buffer_fini(&text);
 }
 
-/* The process that has spawned it, if it lives. */
-static void tell_parent(const struct job *job, uint32_t status, struct job_actions *actions)
+/* The process that has spawned it, if it lives.  stop: PMI_STOP_NONE: it has ended, with this status. */
+static void tell_parent(const struct job *job, uint32_t status, enum pmi_stop stop,
+                        struct job_actions *actions)
 {
     struct job_target parent = {job->spec.parent, job->spec.parent_rank};
     struct job_notice notice = {.number = job->spec.parent,
-                                .ended = job->number,
+                                .child = job->number,
                                 .status = status,
+                                .stop = stop,
                                 .targets = &parent,
                                 .targets_count = 1};
     struct ranges places = {0};
@@ -112,6 +114,21 @@ static void tell_parent(const struct job *job, uint32_t status, struct job_actio
     ranges_fini(&places);
 }
 
+void job_spawn_stopped(const struct job *job, struct job_actions *actions)
+{
+    struct buffer text = {0};
+
+    assert(job->spec.stop == PMI_STOP_EXEC);
+    buffer_printf(
+        &text,
+        "all %u processes of job %u wait for a debugger before their first instruction, until SIGCONT",
+        job->map.processes, job->number);
+    job_actions_text(actions, job->number, LOG_LEVEL_WARNING, buffer_string(&text));
+    buffer_fini(&text);
+    if (job->spec.parent > 0)
+        tell_parent(job, 0, PMI_STOP_EXEC, actions);
+}
+
 void job_spawn_ended(struct job *job, struct control_job_end *end, struct job_actions *actions)
 {
     struct job_spawned answer = {.failure = (uint8_t)failure_of(job)};
@@ -121,7 +138,7 @@ void job_spawn_ended(struct job *job, struct control_job_end *end, struct job_ac
     if (!job->asker.waits || (job->cause == JOB_CAUSE_NONE && end->status == 0)) {
         if (job->asker.waits)
             job_spawn_started(job, actions); /* it was quick */
-        tell_parent(job, end->status, actions);
+        tell_parent(job, end->status, PMI_STOP_NONE, actions);
         return;
     }
     job->asker.waits = 0;

@@ -194,6 +194,8 @@ uint64_t job_spawn_limit_ns(const struct job *job);
 /* Answers that all processes have been started; or, if that never happens, why not: then the end of the
  * job becomes one without a failure, since the caller may go on, unless one of its processes has failed. */
 void job_spawn_started(struct job *job, struct job_actions *actions);
+/* All have been started and are stopped (PMI_STOP_EXEC): for the user and who has spawned the job. */
+void job_spawn_stopped(const struct job *job, struct job_actions *actions);
 void job_spawn_ended(struct job *job, struct control_job_end *end, struct job_actions *actions);
 /* A request that cannot become a job. */
 void job_spawn_refuse(const struct job_event *event, enum job_spawn_failure failure,

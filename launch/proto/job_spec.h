@@ -13,6 +13,7 @@
 #include "base/buffer.h"
 #include "base/variable.h"
 #include "base/wire.h"
+#include "pmix/pmi.h"
 
 struct app_spec {
     char **argv; /* NULL-terminated; argv[0] is searched in PATH of the node unless it has a / */
@@ -62,6 +63,7 @@ struct job_spec {
     uint32_t stdin_rank;     /* the rank that gets stdin; UINT32_MAX = none */
     enum job_on_failure on_failure;
     enum job_modex modex;
+    enum pmi_stop stop;
     uint32_t parent;      /* the job of the process that has spawned it; 0: a client's */
     uint32_t parent_rank; /* of that process */
     uint32_t

@@ -108,7 +108,7 @@ void job_spec_encode(const struct job_spec *spec, struct buffer *out)
 
     assert(spec->apps_count == spec->placement.rules_count);
     assert(spec->on_failure < JOB_ON_FAILURE_COUNT && spec->report_bindings <= 1);
-    assert(spec->modex < JOB_MODEX_COUNT);
+    assert(spec->modex < JOB_MODEX_COUNT && spec->stop < PMI_STOP_COUNT);
     wire_put_varint(out, spec->number);
     wire_put_varint(out, spec->uid);
     wire_put_varint(out, spec->mpi);
@@ -116,6 +116,7 @@ void job_spec_encode(const struct job_spec *spec, struct buffer *out)
     wire_put_varint(out, spec->on_failure);
     wire_put_u8(out, spec->report_bindings);
     wire_put_varint(out, spec->modex);
+    wire_put_varint(out, spec->stop);
     placement_encode(&spec->placement, &placement);
     compress_put(out, placement.data, placement.length_bytes);
     buffer_fini(&placement);
@@ -169,6 +170,7 @@ int job_spec_decode(struct job_spec *ret_spec, struct wire_reader *reader)
     spec.on_failure = (enum job_on_failure)wire_get_varint_max(reader, JOB_ON_FAILURE_COUNT - 1);
     spec.report_bindings = (uint8_t)wire_get_varint_max(reader, 1);
     spec.modex = (enum job_modex)wire_get_varint_max(reader, JOB_MODEX_COUNT - 1);
+    spec.stop = (enum pmi_stop)wire_get_varint_max(reader, PMI_STOP_COUNT - 1);
     get_placement(reader, &spec.placement);
     spec.processes = placement_processes(&spec.placement);
     get_apps(reader, &spec);

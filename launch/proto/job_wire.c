@@ -421,8 +421,9 @@ void job_notice_encode(const struct job_notice *notice, struct buffer *out)
     wire_put_u8(out, JOB_MESSAGE_NOTICE);
     wire_put_u32(out, notice->number);
     wire_put_u32(out, notice->told);
-    wire_put_u32(out, notice->ended);
+    wire_put_u32(out, notice->child);
     wire_put_u32(out, notice->status);
+    wire_put_u32(out, notice->stop);
     wire_put_varint(out, notice->targets_count);
     for (uint32_t i = 0; i < notice->targets_count; i++) {
         wire_put_u32(out, notice->targets[i].number);
@@ -441,8 +442,9 @@ int job_notice_decode(struct job_notice *ret_notice, const struct message *messa
         wire_fail(reader);
     notice.number = wire_get_u32(reader);
     notice.told = wire_get_u32(reader);
-    notice.ended = wire_get_u32(reader);
+    notice.child = wire_get_u32(reader);
     notice.status = wire_get_u32(reader);
+    notice.stop = wire_get_u32(reader);
     notice.targets_count = (uint32_t)wire_get_varint_max(reader, JOB_TARGETS_MAX);
     if (wire_left(reader) / sizeof(notice.targets[0]) < notice.targets_count)
         wire_fail(reader);

@@ -243,8 +243,10 @@ int job_abort_request_decode(struct job_abort_request *ret_request, struct wire_
 struct job_notice {
     uint32_t number; /* the job that it comes from */
     uint32_t told;   /* a place whose processes have it already; 0: none */
-    uint32_t ended;  /* of the root: the job that has ended, with this status; 0: none.  No data. */
+    uint32_t
+        child; /* for who has spawned that job, which has ended with this status, or has stopped; 0: none.  No data. */
     uint32_t status;
+    uint32_t stop; /* enum pmi_stop; 0: it has ended */
     struct job_target {
         uint32_t number;
         uint32_t rank; /* or JOB_RANK_ALL */

@@ -178,6 +178,7 @@ static void make_job(const struct rank_pmi *rank_pmi, const struct job_local *lo
         job->parent = facts->parent;
         job->parent_rank = local->spec.parent_rank;
     }
+    job->stop = local->spec.stop;
     make_maps(rank_pmi, local, facts, &job->node_index);
     make_apps(local, facts);
     placement_rule_print(rule, &facts->map_by);

@@ -28,9 +28,9 @@ struct outgoing {
     struct list_link node;
     const struct speaker *speaker; /* NULL: ours */
     uint64_t id;
-    struct buffer message;        /* a client's */
-    struct pmi_notice notice;     /* ours */
-    struct pmi_process *affected; /* of ours */
+    struct buffer message;        /* a client's, or ours that is complete; else empty */
+    struct pmi_notice notice;     /* of which one of ours is made when it is sent */
+    struct pmi_process *affected; /* of that */
 };
 
 /* Waits for the first client. */
@@ -141,7 +141,7 @@ static void send_next(struct rank_pmi *rank_pmi)
         return;
     outgoing = list_entry(node, struct outgoing, node);
     rank_pmi->notices.is_sending = true;
-    if (outgoing->speaker == NULL)
+    if (outgoing->message.length_bytes == 0)
         encode_own(rank_pmi, outgoing, &message);
     else
         buffer_append(&message, outgoing->message.data, outgoing->message.length_bytes);
@@ -155,6 +155,31 @@ static struct outgoing *outgoing_add(struct rank_pmi *rank_pmi)
 
     list_append(&rank_pmi->notices.outgoing, &outgoing->node);
     return outgoing;
+}
+
+/* All processes of this job have stopped: for who has spawned it, and the user. */
+static void tell_stop(struct rank_pmi *rank_pmi, enum pmi_stop stop)
+{
+    const struct job_spec *spec = &rank_pmi->config.job->spec;
+    struct job_target parent = {spec->parent, spec->parent_rank};
+    struct job_notice message = {.number = rank_pmi->config.job->number,
+                                 .child = rank_pmi->config.job->number,
+                                 .stop = stop,
+                                 .targets = &parent,
+                                 .targets_count = 1};
+    struct outgoing *outgoing;
+
+    assert(stop == PMI_STOP_INIT || stop == PMI_STOP_APP);
+    rank_pmi_say(
+        rank_pmi,
+        "all %u processes of job %u wait for a debugger%s, until it raises PMIX_DEBUGGER_RELEASE",
+        rank_pmi->config.job->map.processes, message.number,
+        stop == PMI_STOP_INIT ? " in PMIx_Init" : "");
+    if (spec->parent == 0)
+        return;
+    outgoing = outgoing_add(rank_pmi);
+    job_notice_encode(&message, &outgoing->message);
+    send_next(rank_pmi);
 }
 
 /* A process that is not on this node may be meant. */
@@ -180,7 +205,10 @@ void rank_pmi_notify(struct speaker *speaker, const struct pmi_request *request)
     struct pmi_notice notice;
     int rc = pmi_notice_decode(&notice, request->data, request->data_bytes);
 
-    if (rc == 0 && notice.event == PMI_EVENT_CLIENT && concerns_others(rank_pmi, &notice)) {
+    if (rc == 0 && notice.event == PMI_EVENT_STOPPED) {
+        tell_stop(rank_pmi, rank_pmi->config.job->spec.stop);
+        rank_pmi_answer(speaker, request->id, 0, NULL, 0);
+    } else if (rc == 0 && notice.event == PMI_EVENT_CLIENT && concerns_others(rank_pmi, &notice)) {
         outgoing = outgoing_add(rank_pmi);
         outgoing->speaker = speaker;
         outgoing->id = request->id;
@@ -202,7 +230,7 @@ static struct outgoing *own_like(struct rank_pmi *rank_pmi, enum pmi_event event
     struct list_link *node = list_last(&notices->outgoing);
     struct outgoing *last = node != NULL ? list_entry(node, struct outgoing, node) : NULL;
 
-    if (last == NULL || last->speaker != NULL || last->notice.event != event ||
+    if (last == NULL || last->message.length_bytes > 0 || last->notice.event != event ||
         last->notice.code != code || last->notice.affected_count >= PMI_NOTICE_PROCESSES_MAX ||
         (notices->is_sending && node == list_first(&notices->outgoing)))
         return NULL;
@@ -309,13 +337,14 @@ static bool is_served(const struct rank_pmi *rank_pmi)
 }
 
 /* To the process that has spawned the job. */
-static void give_end(struct rank_pmi *rank_pmi, const struct job_notice *message)
+static void give_child(struct rank_pmi *rank_pmi, const struct job_notice *message)
 {
-    struct pmi_process all = {.job = message->ended, .rank = PMI_RANK_ALL}, *targets;
-    struct pmi_notice notice = {.event = PMI_EVENT_JOB_ENDED,
-                                .code = (int32_t)message->status,
-                                .affected = &all,
-                                .affected_count = 1};
+    struct pmi_process all = {.job = message->child, .rank = PMI_RANK_ALL}, *targets;
+    struct pmi_notice notice = {
+        .event = message->stop != PMI_STOP_NONE ? PMI_EVENT_STOPPED : PMI_EVENT_JOB_ENDED,
+        .code = (int32_t)(message->stop != PMI_STOP_NONE ? message->stop : message->status),
+        .affected = &all,
+        .affected_count = 1};
 
     notice.targets = targets = own_targets(rank_pmi, message, &notice.targets_count);
     if (notice.targets_count > 0)
@@ -329,8 +358,8 @@ void rank_pmi_notice(struct rank_pmi *rank_pmi, const struct job_notice *message
 
     if (!is_served(rank_pmi))
         return;
-    if (message->ended != 0) {
-        give_end(rank_pmi, message);
+    if (message->child != 0) {
+        give_child(rank_pmi, message);
         return;
     }
     if (pmi_notice_decode(&notice, message->data, message->data_bytes) < 0)

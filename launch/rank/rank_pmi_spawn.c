@@ -150,6 +150,7 @@ static int make_spec(const struct rank_pmi *rank_pmi, uint32_t caller, struct pm
     spec->parent_rank = caller;
     spec->start_timeout_s = spawn->start_timeout_s;
     spec->run_timeout_s = spawn->run_timeout_s;
+    spec->stop = spawn->stop;
     spec->apps = memory_allocate_zeroed(spawn->apps_count * sizeof(*spec->apps));
     for (uint32_t i = 0; i < spawn->apps_count; i++) {
         int rc = make_rule(rank_pmi, spawn, &spawn->apps[i], &job->spec.placement.rules[own],

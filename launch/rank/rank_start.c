@@ -221,6 +221,7 @@ int rank_start(const struct rank_start *start, struct error *error)
         .cpus = binding != NULL ? &binding->cpus : NULL,
         .memory = binding != NULL ? &binding->memory : NULL,
         .memory_is_bound = memory_is_bound(start),
+        .is_stopped = start->job->spec.stop == PMI_STOP_EXEC,
         .more_follow = 1,
     };
     uint32_t own = 0;

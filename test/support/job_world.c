@@ -199,6 +199,7 @@ static const char *message_name(const struct message *message)
         [JOB_MESSAGE_PLACE_FAILED] = "PLACE_FAILED",
         [JOB_MESSAGE_RANK_FAILED] = "RANK_FAILED",
         [JOB_MESSAGE_SURVEY] = "SURVEY",
+        [JOB_MESSAGE_NOTICE] = "NOTICE",
     };
 
     return names[message->data[0]];
@@ -660,6 +661,7 @@ void job_world_spawn(struct job_world *world, uint32_t parent, uint32_t request,
     spec.parent = parent;
     spec.start_timeout_s = world->start_timeout_s;
     spec.run_timeout_s = world->run_timeout_s;
+    spec.stop = world->stop;
     event.spec = &spec;
     job_world_event(world, 0, event);
     job_spec_fini(&spec);

@@ -7,6 +7,7 @@
  *     table:NS     prints the ranks of a namespace and their nodes
  *     pause:NS:RANK, resume:NS:RANK, kill:NS:RANK ("all")
  *     look:KEY     prints a published text, and the rank that has published it
+ *     release:NS   raises PMIX_DEBUGGER_RELEASE for a namespace
  *     self         prints the namespace that it has been given
  */
 #include "config.h"
@@ -99,6 +100,20 @@ static void control(const char *name, char *rest)
     printf("%s: %s\n", name, status_name(PMIx_Job_control(&proc, 1, &info, 1, &results, &count)));
 }
 
+static void release(const char *namespace)
+{
+    pmix_info_t info;
+    pmix_proc_t proc;
+    pmix_status_t status;
+
+    PMIX_LOAD_PROCID(&proc, namespace, PMIX_RANK_WILDCARD);
+    PMIX_INFO_LOAD(&info, PMIX_EVENT_CUSTOM_RANGE, &proc, PMIX_PROC);
+    status =
+        PMIx_Notify_event(PMIX_DEBUGGER_RELEASE, &self, PMIX_RANGE_CUSTOM, &info, 1, NULL, NULL);
+    printf("release: %s\n",
+           status_name(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status));
+}
+
 static void step(char *text)
 {
     char *rest = text, *name = strsep(&rest, ":");
@@ -109,6 +124,8 @@ static void step(char *text)
         ask(PMIX_QUERY_PROC_TABLE, rest);
     else if (strcmp(name, "look") == 0)
         look_up(rest);
+    else if (strcmp(name, "release") == 0)
+        release(rest);
     else if (strcmp(name, "self") == 0)
         printf("self: %s\n", self.nspace);
     else

@@ -36,6 +36,11 @@ static const struct word_value failures[] = {{"abort", JOB_ON_FAILURE_ABORT},
                                              {"continue", JOB_ON_FAILURE_CONTINUE},
                                              {NULL, 0}};
 
+static const struct word_value stops[] = {{"exec", PMI_STOP_EXEC},
+                                          {"init", PMI_STOP_INIT},
+                                          {"app", PMI_STOP_APP},
+                                          {NULL, 0}};
+
 static const struct word_value modexes[] = {{"auto", JOB_MODEX_AUTO},
                                             {"full", JOB_MODEX_FULL},
                                             {"lazy", JOB_MODEX_LAZY},
@@ -139,6 +144,20 @@ static int modex_parse(const char *text, struct job_spec *job, struct error *err
     if (word_find(modexes, text, strlen(text), &modex) < 0)
         return error_set(error, -EINVAL, "option --modex: '%.80s' is not auto, full or lazy", text);
     job->modex = (enum job_modex)modex;
+    return 0;
+}
+
+static int stop_parse(const char *text, struct job_spec *job, struct error *error)
+{
+    uint32_t stop;
+
+    if (word_find(stops, text, strlen(text), &stop) < 0)
+        return error_set(error, -EINVAL, "option --stop: '%.80s' is not exec, init or app", text);
+    if (stop != PMI_STOP_EXEC && !(job->mpi & JOB_MPI_PMIX))
+        return error_set(
+            error, -EINVAL,
+            "option --stop: processes stop in init and app by PMIx, which --mpi excludes");
+    job->stop = (enum pmi_stop)stop;
     return 0;
 }
 
@@ -400,6 +419,8 @@ static int make_job(const struct request_apps *apps, const struct request_ops *o
         rc = failure_parse(settings->on_failure, job, error);
     if (rc == 0 && settings->modex != NULL)
         rc = modex_parse(settings->modex, job, error);
+    if (rc == 0 && settings->stop != NULL)
+        rc = stop_parse(settings->stop, job, error);
     job->report_bindings = settings->report_bindings > 0;
     job->apps = memory_allocate_zeroed(apps->count * sizeof(*job->apps));
     job->apps_count = apps->count;

@@ -198,6 +198,12 @@ const struct option_rule run_rules[] = {
      .help = "data that PMIx processes publish: sent to all nodes by a fence (full, and auto), or "
              "requested when it is needed (lazy)"},
     {.kind = OPTION_TEXT,
+     .name = "stop",
+     .value = "exec|init|app",
+     FIELD(stop),
+     .help = "the processes wait for a debugger: stopped before their first instruction, in "
+             "PMIx_Init, or where the program itself waits"},
+    {.kind = OPTION_TEXT,
      .name = "stdin",
      .value = "RANK|none",
      FIELD(input),

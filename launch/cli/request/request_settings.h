@@ -66,6 +66,7 @@ struct request_settings {
     int daemonize; /* of start */
     const char *on_failure;
     const char *modex;
+    const char *stop;
     int json_wanted; /* of verbs that print it */
     struct option_list set;
 };

@@ -173,9 +173,11 @@ static void test_values(void)
         is_int(request.instance.log_level, LOG_LEVEL_INFO, "what daemons log");
         request_fini(&request);
     }
-    if (accepts("run --stdin none --mpi none --on-failure continue --modex lazy -n 1 prog",
-                &request)) {
+    if (accepts(
+            "run --stdin none --mpi none --on-failure continue --modex lazy --stop exec -n 1 prog",
+            &request)) {
         is_uint(request.job.modex, JOB_MODEX_LAZY, "data may stay where it is");
+        is_int(request.job.stop, PMI_STOP_EXEC, "and wait for a debugger");
         is_uint(request.job.on_failure, JOB_ON_FAILURE_CONTINUE, "a job may go on");
         is_uint(request.job.stdin_rank, UINT32_MAX, "nobody reads");
         is_uint(request.job.mpi, 0, "nothing is offered");
@@ -257,6 +259,8 @@ static void test_refusals(void)
     refuses("run --virtual-nodes 0 prog", "option --virtual-nodes: must be a whole number from ");
     refuses("run --mpi pmi3 prog", "option --mpi: 'pmi3'");
     refuses("run --modex none prog", "option --modex: 'none' is not auto, full or lazy");
+    refuses("run --stop never prog", "option --stop: 'never' is not exec, init or app");
+    refuses("run --stop init --mpi pmi1 prog", "option --stop: ");
     refuses("run --on-failure pray prog", "option --on-failure: 'pray'");
     refuses("run --mpi pmix, prog", "option --mpi: 'pmix,'");
     refuses("run --map-by ppr:2:node --per-node 1 prog", "--per-node and --map-by");

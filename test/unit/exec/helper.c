@@ -39,6 +39,7 @@ struct note {
 };
 
 static struct note notes[IDS_MAX];
+static pid_t last_pid;
 static int started_count, failed_count, exited_count, empty_count, gone_count;
 static struct loop *loop;
 static struct helper *helper;
@@ -48,6 +49,7 @@ static const char *setting;
 static void on_started(void *context, uint64_t id, pid_t pid)
 {
     notes[id].started++;
+    last_pid = pid;
     started_count++;
 }
 
@@ -486,6 +488,66 @@ static void start_with_descriptors(uint32_t count, int as_room)
     give_starts(as_room);
 }
 
+/* The letter of a process's state, and who traces it; 0: nobody. */
+static char state_of(pid_t pid, int *ret_tracer)
+{
+    char path[64], line[256], state = '?';
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    *ret_tracer = -1;
+    file = fopen(path, "r");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        (void)sscanf(line, "State: %c", &state);
+        (void)sscanf(line, "TracerPid: %d", ret_tracer);
+    }
+    if (file != NULL)
+        fclose(file);
+    return state;
+}
+
+static void start_stopped(uint64_t id, const char *program)
+{
+    const char *argv[] = {program, NULL};
+    struct helper_process process = {.id = id,
+                                     .group = 13,
+                                     .argv = (char *const *)(uintptr_t)argv,
+                                     .environment = (char *const *)(uintptr_t)environment(),
+                                     .directory = "/",
+                                     .is_stopped = 1};
+
+    helper_start(helper, &process);
+}
+
+/* For a debugger, which is to find nobody else there. */
+static void test_stopped(void)
+{
+    int tracer = -1;
+
+    forget();
+    start_stopped(0, "true");
+    ok(wait_for(&started_count, 1) >= 0,
+       "what stops before its first instruction counts as started");
+    for (int i = 0; i < 2000 && (state_of(last_pid, &tracer) != 'T' || tracer != 0); i++)
+        usleep(1000);
+    is_int(state_of(last_pid, &tracer), 'T', "it is stopped");
+    is_int(tracer, 0, "and nobody traces it");
+    is_int(exited_count, 0, "nor has it ended");
+    kill(last_pid, SIGCONT);
+    ok(wait_for(&empty_count, 1) >= 0, "it goes on");
+    is_int(notes[0].status, 0, "as if nothing had been");
+    forget();
+    start_stopped(0, "/nowhere/true");
+    ok(wait_for(&failed_count, 1) >= 0 && notes[0].code == -ENOENT,
+       "a missing program is reported");
+    ok(wait_for(&empty_count, 1) >= 0, "and nothing is left");
+    forget();
+    start_stopped(0, "true");
+    ok(wait_for(&started_count, 1) >= 0, "another");
+    helper_end_group(helper, 13, 10000);
+    ok(wait_for(&empty_count, 1) >= 0, "that is stopped can be ended");
+}
+
 /* Every start is answered, whoever has no descriptors for it. */
 static void test_few_descriptors(void)
 {
@@ -677,6 +739,7 @@ int main(void)
     test_cgroup();
     test_cgroup_clean();
     test_descriptors();
+    test_stopped();
     test_few_descriptors();
     test_signal();
     test_wrapper();

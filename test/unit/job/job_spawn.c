@@ -62,6 +62,34 @@ static void test_started(void)
     job_world_destroy(world);
 }
 
+/* Before their first instruction, which the root knows; the rest is the processes' own affair. */
+static void test_stopped(void)
+{
+    struct job_world *world = running(3);
+
+    world->stop = PMI_STOP_EXEC;
+    job_world_spawn(world, 1, 7, 2);
+    job_world_part_starts(world, 2, 2);
+    is_int(strstr(job_world_trace(world), "debugger") != NULL, 0,
+           "nothing is said before all have been started and are stopped");
+    job_world_part_starts(world, 3, 2);
+    has_string(job_world_trace(world),
+               "root: reply to 1 that 2 processes run (job 2)\n"
+               "root: say all 2 processes of job 2 wait for a debugger before their first "
+               "instruction, until SIGCONT (job 2)\n"
+               "root: broadcast NOTICE to 1 (job 2)\n",
+               "then the user and who has spawned them are notified");
+    world->stop = PMI_STOP_INIT;
+    job_world_part_ends(world, 2, 2);
+    job_world_part_ends(world, 3, 2);
+    job_world_spawn(world, 1, 8, 2);
+    job_world_part_starts(world, 2, 3);
+    job_world_part_starts(world, 3, 3);
+    is_int(strstr(job_world_trace(world), "debugger") != NULL, 0,
+           "of those that stop later the root says nothing");
+    job_world_destroy(world);
+}
+
 static void test_not_started(void)
 {
     struct job_world *world = running(3);
@@ -261,6 +289,7 @@ static void test_run_limit(void)
 int main(void)
 {
     test_started();
+    test_stopped();
     test_not_started();
     test_quick_failure();
     test_node_lost();

@@ -38,6 +38,7 @@ static void make_request(struct pmi_spawn *spawn)
     spawn->rule.oversubscribe = 1;
     spawn->start_timeout_s = 30;
     spawn->run_timeout_s = UINT32_MAX;
+    spawn->stop = PMI_STOP_APP;
     pmi_spawn_add_preput(spawn, "PARENT_ROOT_PORT_NAME", "tag#0$");
 }
 
@@ -64,6 +65,7 @@ static void test_request(void)
        "what is not given is not");
     is_string(read.rule.map_by, "node", "the rule of the job");
     ok(read.start_timeout_s == 30 && read.run_timeout_s == UINT32_MAX, "its time limits");
+    is_int(read.stop, PMI_STOP_APP, "where it waits for a debugger");
     is_string(read.preput[0].value, "tag#0$", "a pair for the new processes");
     pmi_spawn_fini(&read);
     pmi_spawn_fini(&spawn);

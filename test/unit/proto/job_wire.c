@@ -428,7 +428,8 @@ static void test_notice(void)
     struct job_target targets[] = {{7, 3}, {9, JOB_RANK_ALL}};
     struct job_notice message = {.number = 7,
                                  .told = 4,
-                                 .ended = 3,
+                                 .child = 3,
+                                 .stop = 2,
                                  .status = 143,
                                  .targets = targets,
                                  .targets_count = 2,
@@ -448,9 +449,10 @@ static void test_notice(void)
     ok(refused && back.told == 99, "NOTICE cut before its data is refused");
     payload = message_from_buffer(&bytes);
     is_int(job_notice_decode(&back, payload), 0, "NOTICE comes back");
-    ok(back.number == 7 && back.told == 4 && back.ended == 3 && back.status == 143 &&
-           back.targets_count == 2 && memcmp(back.targets, targets, sizeof targets) == 0 &&
-           back.data_bytes == 4 && memcmp(back.data, "news", 4) == 0,
+    ok(back.number == 7 && back.told == 4 && back.child == 3 && back.stop == 2 &&
+           back.status == 143 && back.targets_count == 2 &&
+           memcmp(back.targets, targets, sizeof targets) == 0 && back.data_bytes == 4 &&
+           memcmp(back.data, "news", 4) == 0,
        "as it was");
     job_notice_fini(&back);
     message_release(payload);

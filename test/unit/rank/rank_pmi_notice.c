@@ -357,7 +357,7 @@ static void test_notice(void)
 {
     struct job_target list[] = {{7, 0}, {7, 3}, {9, 1}, {7, JOB_RANK_ALL}};
     struct job_notice ended = {
-        .number = 7, .ended = 8, .status = 3, .targets = list, .targets_count = 1};
+        .number = 7, .child = 8, .status = 3, .targets = list, .targets_count = 1};
     struct job job;
 
     job_begin(&job, JOB_ON_FAILURE_ABORT);
@@ -377,6 +377,9 @@ static void test_notice(void)
     heard("given event 0 code 5 to 7.0,7.-1\n", "of those that are meant it is told who is here");
     rank_pmi_notice(job.rank_pmi, &ended);
     heard("given event 6 code 3 to 7.0 about 8.-1\n", "who has spawned a job is told of its end");
+    ended.stop = PMI_STOP_INIT;
+    rank_pmi_notice(job.rank_pmi, &ended);
+    heard("given event 7 code 2 to 7.0 about 8.-1\n", "or that it waits for a debugger");
     job_end(&job);
 }
 

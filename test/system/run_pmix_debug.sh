@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Processes that wait for a debugger (test/tool/pmix_debug.c): before their first instruction, in PMIx_Init, where the
+# program waits; by an option of banyan run, with a tool as the debugger, and spawned by a process that is one.
+. "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
+. "$srcdir/test/support/run_lib.sh"
+
+program=$top_builddir/test/tool/pmix_debug
+tool=$top_builddir/test/tool/pmix_tool
+[ -x "$program" ] && [ -x "$tool" ] || skip_all "pmix_debug is not built"
+unset "${!PMIX_@}"
+export TMPDIR=$scratch
+
+four=(--virtual-nodes 4 --per-node 2 --slots 4)
+
+# states FILE...: how the processes with these ids are, each letter once.
+states() {
+    awk '/^State:/ { print $2 }' $(sed 's,.*,/proc/&/status,' "$@") 2>/dev/null | sort -u | xargs
+}
+
+wait_until() { # SECONDS COMMAND...
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ $SECONDS -lt $end ] || return 1
+        sleep 0.05
+    done
+}
+
+said() {
+    grep -q "wait for a debugger" "$scratch/err"
+}
+
+# ---- by an option ----
+
+# start STOP OPTION...: the program, and waits for the line that says that it waits.
+start() {
+    local stop=$1
+    shift
+    "$banyan" run --timeout 40 --stop "$stop" "$@" "$program" </dev/null >"$scratch/out" 2>"$scratch/err" &
+    job=$!
+    wait_until 20 said
+}
+
+# Of this test.
+ids() {
+    pgrep -x pmix_debug | while read -r id; do
+        ! grep -qzF "$scratch" "/proc/$id/environ" 2>/dev/null || echo "$id"
+    done >"$scratch/ids"
+    wc -l <"$scratch/ids"
+}
+
+all_stopped() {
+    [ "$(ids)" = "$1" ] && [ "$(states "$scratch/ids")" = T ]
+}
+
+start exec "${four[@]}" -n 8
+like "$(cat "$scratch/err")" "all 8 processes of job 1 wait for a debugger before their first instruction, until SIGCONT" \
+    "exec: a line says that all wait"
+ok "exec: they are stopped" wait_until 10 all_stopped 8
+is "$(xargs -n 1 -I@ readlink /proc/@/exe <"$scratch/ids" | sort -u)" "$(readlink -f "$program")" "exec: in the program"
+is "$(xargs -I@ sed -n 's/^TracerPid:\t//p' /proc/@/status <"$scratch/ids" | sort -u)" 0 "exec: nobody else traces them"
+is "$(xargs -I@ cat /proc/@/maps <"$scratch/ids" | grep -c libpmix)" 0 "exec: before their libraries are loaded"
+is "$(cat "$scratch/out")" "" "exec: nothing has run"
+xargs kill -CONT <"$scratch/ids"
+wait "$job"
+is "$?:$(sort "$scratch/out" | uniq -c | wc -l)" 0:8 "exec: SIGCONT lets them go on"
+
+for stop in init app; do
+    start $stop "${four[@]}" -n 8
+    [ $stop = init ] && where=" in PMIx_Init" || where=
+    like "$(cat "$scratch/err")" "all 8 processes of job 1 wait for a debugger$where, until it raises PMIX_DEBUGGER_RELEASE" \
+        "$stop: a line says that all wait"
+    is "$(cat "$scratch/out")" "" "$stop: nothing has run"
+    file=$(find "$scratch" -name "pmix.*.tool.*-1" | head -n 1)
+    is "$(timeout 30 "$tool" "file:$file" "release:${file##*.tool.}" 2>/dev/null)" "release: SUCCESS" "$stop: a tool lets them go on"
+    wait "$job"
+    is "$?:$(grep -c 'of 8 goes on' "$scratch/out")" 0:8 "$stop: all do"
+done
+
+start exec -n 2
+kill -TERM "$job"
+wait "$job"
+is "$?:$(ids)" 143:0 "what is stopped can be ended"
+run "$banyan" run --stop exec -n 1 "$scratch/none"
+is "$status:$(grep -c "No such file" <<<"$err")" 127:1 "a program that does not exist"
+run "$banyan" run --stop never -n 1 true
+is "$status:$err" "125:banyan: option --stop: 'never' is not exec, init or app" "a word that is none"
+run "$banyan" run --stop init --mpi pmi1 -n 1 true
+is "$status" 125 "without PMIx nothing stops in PMIx_Init"
+
+# ---- spawned ----
+
+# spawn STOP: the lines that remain of the debugger's and its processes' without their ranks.
+spawn() {
+    rm -f "$scratch/ready"
+    run "$banyan" run --timeout 40 --mpi pmix "${four[@]}" -n 8 --slots 8 "$program" "$@" "$scratch/ready" </dev/null
+    sed 's/^rank [0-9]* of/rank of/' <<<"$out" | sort | uniq -c | sed 's/^ *//'
+}
+
+is "$(spawn exec 5)" "1 end: yes, 1 times ready
+5 rank of 5 goes on
+1 ready: exec all" "spawned: stopped on exec"
+is "$(spawn init 5)" "1 end: yes, 1 times ready
+5 rank of 5 goes on
+1 ready: pmix-init all" "spawned: in PMIx_Init"
+is "$(spawn app 5)" "1 end: yes, 1 times ready
+5 rank of 5 goes on
+1 ready: app all" "spawned: in the program"
+is "$(spawn false 5)" "1 end: yes, 0 times ready
+5 rank of 5 goes on" "spawned: a directive that is false stops nobody"
+is "$(spawn rank 5)" "1 spawn: NOT-SUPPORTED" "spawned: of some ranks only it is refused"
+is "$(spawn both 5)" "1 spawn: NOT-SUPPORTED" "spawned: in two places, too"
+
+done_testing
