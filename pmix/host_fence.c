@@ -138,8 +138,7 @@ pmix_status_t host_fence_upcall(const pmix_proc_t procs[], size_t procs_count,
         free(data);
         return PMIX_ERR_NOT_SUPPORTED;
     }
-    fence = fence_create(PMI_FENCE, procs, procs_count, host_timeout_s(info, info_count) * MS_PER_S,
-                         context);
+    fence = fence_create(PMI_FENCE, procs, procs_count, host_timeout_ms(info, info_count), context);
     fence->callback = callback;
     fence_ask(fence, data, data == NULL ? 0 : data_bytes); /* none if none need be collected */
     /* The header says that the library owns the data, but from version 4.1 to the present it drops
@@ -157,8 +156,7 @@ static pmix_status_t op_upcall(enum pmi_kind kind, const pmix_proc_t procs[], si
 
     if (host_refuses(info, info_count, known))
         return PMIX_ERR_NOT_SUPPORTED;
-    fence = fence_create(kind, procs, procs_count, host_timeout_s(info, info_count) * MS_PER_S,
-                         context);
+    fence = fence_create(kind, procs, procs_count, host_timeout_ms(info, info_count), context);
     fence->op_callback = callback;
     if (kind == PMI_CONNECT && fence->timeout_ms > 0) {
         fence->answer_until_ms = now_ms() + fence->timeout_ms - CONNECT_ANSWER_MS;

@@ -20,7 +20,6 @@
 
 #include <pmix.h>
 
-#define MS_PER_S 1000u
 /* Of the number of a context: a count of this node above, its place below. */
 #define PLACE_BITS 20
 #define ANSWER_MAX 3 /* members, context, data */
@@ -231,8 +230,8 @@ pmix_status_t host_group_upcall(pmix_group_operation_t operation, char *name,
     pthread_mutex_unlock(&host->mutex);
     contribution_write(procs, procs_count, info, info_count, &contribution);
     host_fence_ask(is_construct ? PMI_GROUP_CONSTRUCT : PMI_GROUP_DESTRUCT, name, procs,
-                   procs_count, host_timeout_s(info, info_count) * MS_PER_S, &contribution,
-                   group_answer, group);
+                   procs_count, host_timeout_ms(info, info_count), &contribution, group_answer,
+                   group);
     buffer_fini(&contribution);
     return PMIX_SUCCESS;
 }

@@ -10,6 +10,8 @@
 
 #include <pmix.h>
 
+#define MS_PER_S 1000u
+
 void host_process_from_pmix(const pmix_proc_t *from, struct host_process *ret_process)
 {
     _Static_assert(sizeof(from->nspace) <= PMI_NAMESPACE_BYTES, "a namespace fits");
@@ -32,6 +34,13 @@ int host_process_is(const struct host_process *a, const struct host_process *b)
 uint32_t host_timeout_s(const pmix_info_t *info, size_t count)
 {
     return host_seconds(info, count, PMIX_TIMEOUT);
+}
+
+uint32_t host_timeout_ms(const pmix_info_t *info, size_t count)
+{
+    uint64_t timeout_ms = (uint64_t)host_timeout_s(info, count) * MS_PER_S;
+
+    return timeout_ms < UINT32_MAX ? (uint32_t)timeout_ms : UINT32_MAX;
 }
 
 uint32_t host_seconds(const pmix_info_t *info, size_t count, const char *key)

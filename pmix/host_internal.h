@@ -58,7 +58,9 @@ int host_process_is(const struct host_process *a, const struct host_process *b);
 
 /* PMIX_TIMEOUT in seconds, of any integer type; 0 if it is not among the directives. */
 uint32_t host_timeout_s(const pmix_info_t *info, size_t count);
-/* The same of another key. */
+/* The same in ms: more than fits, 49 days, is cut down to that. */
+uint32_t host_timeout_ms(const pmix_info_t *info, size_t count);
+/* Seconds of another key. */
 uint32_t host_seconds(const pmix_info_t *info, size_t count, const char *key);
 /* 1 if a directive is marked as required and is not in known, a list that ends with NULL (PMIx 4.1,
  * 3.4.1: such a request must be refused; other unknown directives are ignored). */

@@ -52,8 +52,6 @@ struct host_sync {
     struct host_process process;
 };
 
-#define MS_PER_S 1000u
-
 static const char *const known[] = {PMIX_TIMEOUT, PMIX_REQUIRED_KEY, PMIX_GET_REFRESH_CACHE, NULL};
 
 static void modex_free(struct host_modex *modex)
@@ -109,7 +107,7 @@ pmix_status_t host_modex_upcall(const pmix_proc_t *proc, const pmix_info_t info[
     modex->call.run = modex_run;
     host_process_from_pmix(proc, &modex->process);
     modex->key = memory_copy_string(required_key(info, info_count));
-    modex->timeout_ms = host_timeout_s(info, info_count) * MS_PER_S;
+    modex->timeout_ms = host_timeout_ms(info, info_count);
     modex->callback = callback;
     modex->context = context;
     host_thread_post(&modex->call);

@@ -16,8 +16,6 @@
 
 #include <pmix.h>
 
-#define MS_PER_S 1000u
-
 struct host_names {
     struct host_request request;
     pmix_op_cbfunc_t done;
@@ -258,7 +256,7 @@ static pmix_status_t send_request(struct host_names *names, enum pmi_request_kin
     assert(kind <= PMI_REQUEST_UNPUBLISH && names->request.answer != NULL);
     names->request.kind = kind;
     host_job_caller(host_self(), proc, &names->request.caller);
-    names->request.timeout_ms = host_timeout_s(info, info_count) * MS_PER_S;
+    names->request.timeout_ms = host_timeout_ms(info, info_count);
     pmi_names_encode(&text->names, &names->request.data);
     host_request_send(&names->request);
     return PMIX_SUCCESS;

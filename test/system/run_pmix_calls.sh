@@ -126,6 +126,11 @@ for call in allocate credential validate pull; do
     calls 0 "$call=NOT-SUPPORTED fence=SUCCESS" "$call is refused" "${four[@]}" -- "$call" fence
 done
 
+# 49.7 days are 2^32 ms.
+calls 0 "connect:4294968=SUCCESS disconnect=SUCCESS r0:sleep:1500=SUCCESS r0:put:k=SUCCESS r7:get:0:k:4294968=SUCCESS=0" \
+    "a time limit of 50 days is none of a second" "${four[@]}" -- r0:sleep:1500 connect:4294968 disconnect r0:sleep:1500 r0:put:k \
+    r7:get:0:k:4294968
+
 # ---- Data in the fence, and data that stays ----
 
 client=$top_builddir/test/tool/pmix_client
