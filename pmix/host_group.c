@@ -64,6 +64,38 @@ static void group_free(void *context)
     free(group);
 }
 
+/* ---- Those that are open ---- */
+
+/* A process that calls twice, or one that is no member, can make libpmix call us again for an operation that is open (it
+ * counts callers, and forgets those that have died).  Its first answer goes to all callers: another would use what libpmix
+ * has freed, and so it would after an error.  0, and the group is freed, if it is open already. */
+static int group_open(struct group *group)
+{
+    struct host *host = host_self();
+    int is_new;
+
+    pthread_mutex_lock(&host->mutex);
+    is_new = hash_map_get_u64(host->groups, (uintptr_t)group->context) == NULL;
+    if (is_new) {
+        answer_function = group->callback;
+        hash_map_put_u64(host->groups, (uintptr_t)group->context, group);
+    }
+    pthread_mutex_unlock(&host->mutex);
+    if (!is_new)
+        group_free(group);
+    return is_new;
+}
+
+static void group_close(struct group *group)
+{
+    struct host *host = host_self();
+
+    pthread_mutex_lock(&host->mutex);
+    assert(hash_map_get_u64(host->groups, (uintptr_t)group->context) == group);
+    hash_map_remove_u64(host->groups, (uintptr_t)group->context);
+    pthread_mutex_unlock(&host->mutex);
+}
+
 /* ---- The answer ---- */
 
 static void add_context(struct group *group, uint64_t number)
@@ -98,7 +130,6 @@ static void add_members(struct group *group)
 static void group_answer(void *context, int status, const void *data, size_t data_bytes)
 {
     struct group *group = context;
-    struct host *host = host_self();
     struct buffer blob = {0};
     uint64_t number = 0;
 
@@ -114,9 +145,7 @@ static void group_answer(void *context, int status, const void *data, size_t dat
             add_blob(group, &blob);
     }
     buffer_fini(&blob);
-    pthread_mutex_lock(&host->mutex);
-    hash_map_remove_u64(host->groups, (uintptr_t)group->context);
-    pthread_mutex_unlock(&host->mutex);
+    group_close(group);
     group->callback(host_status_from_errno(status), group->answer, group->answer_count,
                     group->context, group_free, group);
 }
@@ -128,6 +157,7 @@ static void refuse_run(struct host *host, struct host_call *call)
     struct group *group = (struct group *)call;
 
     (void)host;
+    group_close(group);
     group->callback(PMIX_ERR_NOT_SUPPORTED, NULL, 0, group->context, NULL, NULL);
     group_free(group);
 }
@@ -209,13 +239,14 @@ pmix_status_t host_group_upcall(pmix_group_operation_t operation, char *name,
                                 pmix_info_cbfunc_t callback, void *context)
 {
     int is_construct = operation == PMIX_GROUP_CONSTRUCT;
-    struct host *host = host_self();
     struct buffer contribution = {0};
     struct group *group;
 
     if (callback == NULL)
         return PMIX_ERR_NOT_SUPPORTED;
     group = group_create(operation, procs, procs_count, info, info_count, callback, context);
+    if (!group_open(group))
+        return PMIX_SUCCESS;
     if (!is_served() || (!is_construct && operation != PMIX_GROUP_DESTRUCT) || procs_count == 0 ||
         name == NULL || has_refused(info, info_count) || host_refuses(info, info_count, known)) {
         /* An error returned would reach the last of the callers only. */
@@ -223,11 +254,6 @@ pmix_status_t host_group_upcall(pmix_group_operation_t operation, char *name,
         host_thread_post(&group->call);
         return PMIX_SUCCESS;
     }
-    pthread_mutex_lock(&host->mutex);
-    assert(hash_map_get_u64(host->groups, (uintptr_t)context) == NULL);
-    answer_function = callback;
-    hash_map_put_u64(host->groups, (uintptr_t)context, group);
-    pthread_mutex_unlock(&host->mutex);
     contribution_write(procs, procs_count, info, info_count, &contribution);
     host_fence_ask(is_construct ? PMI_GROUP_CONSTRUCT : PMI_GROUP_DESTRUCT, name, procs,
                    procs_count, host_timeout_ms(info, info_count), &contribution, group_answer,

@@ -74,6 +74,19 @@ for nodes in one four; do
         construct:z:all:c r0-6:construct:a:all:c:t2 fence construct:b:all:c:t30 destruct:b:t30
 done
 
+# Misuse: a process constructs the same group twice at once.
+list=0,1,2,3
+group "3 construct a=SUCCESS
+4 fence a=SUCCESS" "two of the same group at once by one process" --virtual-nodes 4 --per-node 1 -n 4 -- \
+    r0:begin:a:$list r0:begin:a:$list r1-3:construct:a:$list fence fence:a
+group "2 construct a=SUCCESS" "on a node of several, where the second counts for another" --virtual-nodes 2 --per-node 2 -n 4 -- \
+    r0:begin:a:$list r0:begin:a:$list r0:sleep:300 fence r2-3:construct:a:$list fence
+# Rank 0 has counted twice, also for rank 2, and is forgotten when it dies: rank 2 makes the node complete again, and libpmix
+# calls its host for an operation that is open.
+group "3 construct a=SUCCESS" "it dies, and the last of its node comes" --on-failure continue --virtual-nodes 2 --per-node 3 -n 4 -- \
+    r0:begin:a:$list r0:begin:a:$list r0:sleep:300 r1:sleep:100 r1:construct:a:$list r0:exit:7 r2:sleep:1000 r2:construct:a:$list \
+    r3:sleep:2000 r3:construct:a:$list
+
 # The others meet without a process that has ended, as in a fence.
 group "3 construct a=SUCCESS context=N" "a member that has ended" --on-failure continue --virtual-nodes 4 --per-node 1 -n 4 -- \
     fence r3:exit:7 construct:a:all:c

@@ -6,6 +6,7 @@
  *     construct:NAME:RANKS[:OPTION...]  RANKS: a list with commas, or "all"; c: wants a context, tN: a time limit of N s,
  *                                       x: a directive that there is not, marked as required
  *     both:NAME:NAME                    two constructs of all ranks under way at once, in this order
+ *     begin:NAME:RANKS                  a construct that nobody waits for, and that says nothing
  *     destruct:NAME[:OPTION...]
  *     put:KEY get:RANK:KEY              a value of the rank's number; the value is printed
  *     fence[:NAME]                      of the job, or of the group
@@ -104,6 +105,24 @@ static void construct(char *rest)
         PMIx_Group_construct(name, procs, procs_count, info, info_count, &results, &count);
 
     say("construct", name, status, results, status == PMIX_SUCCESS ? count : 0);
+}
+
+static void on_begun(pmix_status_t status, pmix_info_t *info, size_t count, void *context,
+                     pmix_release_cbfunc_t release, void *release_context)
+{
+    if (release != NULL)
+        release(release_context);
+}
+
+static void begin(char *rest)
+{
+    const char *name = next_word(&rest);
+    pmix_proc_t procs[RANKS_MAX];
+    size_t count = parse_ranks(next_word(&rest), procs);
+    pmix_status_t status = PMIx_Group_construct_nb(name, procs, count, NULL, 0, on_begun, NULL);
+
+    if (status != PMIX_SUCCESS)
+        say("begin", name, status, NULL, 0);
 }
 
 static void destruct(char *rest)
@@ -242,6 +261,8 @@ static void call(char *text)
     name = next_word(&text);
     if (strcmp(name, "construct") == 0)
         construct(text);
+    else if (strcmp(name, "begin") == 0)
+        begin(text);
     else if (strcmp(name, "both") == 0)
         both(text);
     else if (strcmp(name, "destruct") == 0)
