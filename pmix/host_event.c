@@ -171,11 +171,16 @@ pmix_status_t host_event_upcall(pmix_status_t code, const pmix_proc_t *source,
     return PMIX_OPERATION_SUCCEEDED;
 }
 
+/* libpmix itself obeys these.  It calls us for events of the system only, the codes -230 to -330. */
+static const char *const register_known[] = {PMIX_EVENT_AFFECTED_PROC, PMIX_EVENT_AFFECTED_PROCS,
+                                             NULL};
+
 pmix_status_t host_event_register(pmix_status_t *codes, size_t codes_count,
                                   const pmix_info_t info[], size_t info_count,
                                   pmix_op_cbfunc_t callback, void *context)
 {
-    return PMIX_OPERATION_SUCCEEDED;
+    return host_refuses(info, info_count, register_known) ? PMIX_ERR_NOT_SUPPORTED
+                                                          : PMIX_OPERATION_SUCCEEDED;
 }
 
 pmix_status_t host_event_deregister(pmix_status_t *codes, size_t codes_count,

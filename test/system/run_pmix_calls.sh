@@ -126,6 +126,14 @@ for call in allocate credential validate pull; do
     calls 0 "$call=NOT-SUPPORTED fence=SUCCESS" "$call is refused" "${four[@]}" -- "$call" fence
 done
 
+# ---- Directives that are not known ----
+
+calls 0 "fence:x=SUCCESS connect:0:x=SUCCESS disconnect:0:x=SUCCESS fence:!x=NOT-SUPPORTED connect:0:!x=NOT-SUPPORTED \
+connect=SUCCESS disconnect:0:!x=NOT-SUPPORTED disconnect=SUCCESS fence=SUCCESS" "they are ignored, unless they are required" "${four[@]}" -- \
+    fence:x connect:0:x disconnect:0:x 'fence:!x' 'connect:0:!x' connect 'disconnect:0:!x' disconnect fence
+# libpmix asks the host for events of the system only, and has a code of its own for what the host refuses.
+calls 0 "register:-231=SUCCESS register:-231:x=SUCCESS register:-231:!x=SERVER-FAILED-REQUEST register:-231=SUCCESS fence=SUCCESS" \
+    "a handler of events is registered likewise" "${four[@]}" -- register:-231 register:-231:x 'register:-231:!x' register:-231 fence
 # 49.7 days are 2^32 ms.
 calls 0 "connect:4294968=SUCCESS disconnect=SUCCESS r0:sleep:1500=SUCCESS r0:put:k=SUCCESS r7:get:0:k:4294968=SUCCESS=0" \
     "a time limit of 50 days is none of a second" "${four[@]}" -- r0:sleep:1500 connect:4294968 disconnect r0:sleep:1500 r0:put:k \

@@ -3,10 +3,11 @@
  * A client of libpmix that makes calls and prints how each ended: pmix_calls CALL...; each becomes a
  * line "CALL=STATUS", with libpmix's name of the status, and " after N s" if it took one or more.
  *
- *     connect[:S]      all ranks of the namespace, with a time limit of S seconds
- *     disconnect[:S]
+ *     connect[:S[:DIRECTIVE]]  all ranks of the namespace, with a time limit of S seconds; DIRECTIVE: one that does not
+ *                      exist, required if it begins with "!"
+ *     disconnect[:S[:DIRECTIVE]]
  *     apart            connect of the even and of the odd ranks, each among themselves
- *     fence            of all ranks
+ *     fence[:DIRECTIVE]  of all ranks
  *     put:KEY          puts and commits a value (its rank) under KEY
  *     get:RANK:KEY[:S] gets what RANK has put; "=VALUE" if it is there
  *     fresh:RANK:KEY   the same, past the cache of the client
@@ -39,30 +40,49 @@ static char found[64]; /* what the last call found */
 
 static const char *next_word(char **rest)
 {
-    const char *word = strsep(rest, ":");
+    const char *word = *rest == NULL ? NULL : strsep(rest, ":");
 
     return word == NULL ? "" : word;
 }
 
-static pmix_status_t joined(int leave, pmix_proc_t *procs, size_t count, const char *limit)
+/* A directive that does not exist, if the key is not "": "!KEY" is required.  How many there are. */
+static size_t load_directive(const char *key, pmix_info_t *info)
 {
-    int seconds = atoi(limit);
-    pmix_info_t info;
-    pmix_status_t status;
-
-    PMIX_INFO_LOAD(&info, PMIX_TIMEOUT, &seconds, PMIX_INT);
-    status = leave ? PMIx_Disconnect(procs, count, &info, seconds > 0)
-                   : PMIx_Connect(procs, count, &info, seconds > 0);
-    PMIX_INFO_DESTRUCT(&info);
-    return status;
+    if (*key == '\0')
+        return 0;
+    PMIX_INFO_LOAD(info, key, NULL, PMIX_BOOL);
+    if (*key == '!')
+        PMIX_INFO_REQUIRED(info);
+    return 1;
 }
 
-static pmix_status_t everyone(int leave, const char *limit)
+static pmix_status_t joined(int leave, pmix_proc_t *procs, size_t count, char *rest)
+{
+    int seconds = atoi(next_word(&rest));
+    pmix_info_t info[2];
+    size_t info_count = 0;
+
+    if (seconds > 0)
+        PMIX_INFO_LOAD(&info[info_count++], PMIX_TIMEOUT, &seconds, PMIX_INT);
+    info_count += load_directive(next_word(&rest), &info[info_count]);
+    return leave ? PMIx_Disconnect(procs, count, info, info_count)
+                 : PMIx_Connect(procs, count, info, info_count);
+}
+
+static pmix_status_t everyone(int leave, char *rest)
 {
     pmix_proc_t all;
 
     PMIX_LOAD_PROCID(&all, self.nspace, PMIX_RANK_WILDCARD);
-    return joined(leave, &all, 1, limit);
+    return joined(leave, &all, 1, rest);
+}
+
+static pmix_status_t fence(char *rest)
+{
+    pmix_info_t info;
+    size_t count = load_directive(next_word(&rest), &info);
+
+    return PMIx_Fence(NULL, 0, &info, count);
 }
 
 static pmix_status_t apart(void)
@@ -75,7 +95,7 @@ static pmix_status_t apart(void)
         PMIX_LOAD_PROCID(&procs[count], self.nspace, rank);
         count++;
     }
-    status = joined(0, procs, count, "0");
+    status = joined(0, procs, count, NULL);
     free(procs);
     return status;
 }
@@ -269,7 +289,10 @@ static pmix_status_t fabric(void)
 static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
                      size_t info_count, pmix_info_t *results, size_t results_count,
                      pmix_event_notification_cbfunc_fn_t done, void *context)
+    const char *code = next_word(&rest), *key = next_word(&rest);
 {
+    pmix_info_t info;
+    size_t count = load_directive(key, &info);
     const pmix_proc_t *about = source;
 
     for (size_t i = 0; i < info_count; i++) {
@@ -282,11 +305,11 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
         done(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, context);
 }
 
-static pmix_status_t register_event(const char *code)
+static pmix_status_t register_event(char *rest)
 {
     pmix_status_t codes[1] = {atoi(code)}, status;
 
-    status = PMIx_Register_event_handler(codes, *code != '\0', NULL, 0, on_event, NULL, NULL);
+    status = PMIx_Register_event_handler(codes, *code != '\0', &info, count, on_event, NULL, NULL);
     return status >= 0 ? PMIX_SUCCESS : status;
 }
 
@@ -338,9 +361,9 @@ static pmix_status_t await_file(const char *path)
 static pmix_status_t call(const char *name, char *rest)
 {
     if (strcmp(name, "connect") == 0 || strcmp(name, "disconnect") == 0)
-        return everyone(*name == 'd', next_word(&rest));
+        return everyone(*name == 'd', rest);
     if (strcmp(name, "fence") == 0)
-        return PMIx_Fence(NULL, 0, NULL, 0);
+        return fence(rest);
     if (strcmp(name, "put") == 0)
         return put(next_word(&rest));
     if (strcmp(name, "get") == 0 || strcmp(name, "fresh") == 0)
@@ -352,7 +375,7 @@ static pmix_status_t call(const char *name, char *rest)
     if (strcmp(name, "event") == 0)
         return event(next_word(&rest));
     if (strcmp(name, "register") == 0)
-        return register_event(next_word(&rest));
+        return register_event(rest);
     if (strcmp(name, "sleep") == 0)
         return usleep((useconds_t)atoi(next_word(&rest)) * 1000) < 0 ? PMIX_ERROR : PMIX_SUCCESS;
     if (strcmp(name, "await") == 0)
