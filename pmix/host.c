@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "pmix/host_allocation.h"
 #include "pmix/host_client.h"
 #include "pmix/host_control.h"
 #include "pmix/host_entry.h"
@@ -76,6 +77,7 @@ static pmix_server_module_t module = {
     .deregister_events = host_event_deregister,
     .notify_event = host_event_upcall,
     .job_control = host_control,
+    .allocate = host_allocation_upcall,
     .tool_connected = host_tool_connected,
 };
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "base/hash.h"
 #include "pmix/host_entry.h"
 #include "pmix/host_internal.h"
 #include "pmix/host_job.h"
@@ -226,4 +227,60 @@ void host_client_log(const pmix_proc_t *client, const pmix_info_t data[], size_t
         !host_refuses(directives, directives_count, log_directives))
         log_take(data, data_count, log_is_once(directives, directives_count), &notice->text);
     host_thread_post(&notice->call);
+}
+
+/* ---- Lines for the user ---- */
+
+#define SAID_COUNT 8
+
+struct saying {
+    struct host_call call;
+    pmix_proc_t proc;
+    char *text;
+};
+
+/* The last ones; of the main thread. */
+static struct {
+    uint32_t job;
+    uint64_t hash;
+} said[SAID_COUNT];
+static size_t said_next;
+
+static int is_said(uint32_t job, uint64_t hash)
+{
+    for (size_t i = 0; i < SAID_COUNT; i++) {
+        if (said[i].job == job && said[i].hash == hash)
+            return 1;
+    }
+    return 0;
+}
+
+static void say_run(struct host *host, struct host_call *call)
+{
+    struct saying *saying = (struct saying *)call;
+    uint64_t hash = hash_string(saying->text);
+    struct host_process caller;
+    struct pmi_process process;
+
+    host_job_caller(host, &saying->proc, &caller);
+    process = host_job_pmi(host, &caller);
+    if (process.job != PMI_JOB_NONE && !is_said(process.job, hash)) {
+        said[said_next].job = process.job;
+        said[said_next].hash = hash;
+        said_next = (said_next + 1) % SAID_COUNT;
+        host->ops.text(host->ops.context, &process, saying->text, strlen(saying->text));
+    }
+    free(saying->text);
+    free(saying);
+}
+
+void host_client_say(const pmix_proc_t *proc, char *text)
+{
+    struct saying *saying = memory_allocate_zeroed(sizeof(*saying));
+
+    assert(text != NULL && *text != '\0');
+    saying->call.run = say_run;
+    saying->proc = *proc;
+    saying->text = text;
+    host_thread_post(&saying->call);
 }

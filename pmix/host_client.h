@@ -26,6 +26,10 @@ void host_client_log(const pmix_proc_t *client, const pmix_info_t data[], size_t
                      const pmix_info_t directives[], size_t directives_count,
                      pmix_op_cbfunc_t callback, void *context);
 
+/* A line for the user, in the name of a client or a tool; from any thread.  Takes the text.  Said before, it is not said
+ * again: all processes of a node may run into the same. */
+void host_client_say(const pmix_proc_t *proc, char *text);
+
 /* pmi_events.done; an id that is no longer open is ignored. */
 void host_client_abort_done(struct host *host, uint64_t id, int status);
 /* Ends every abort requested by a process of the namespace. */

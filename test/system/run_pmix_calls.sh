@@ -122,9 +122,23 @@ logged log:stderr:syspri SUCCESS "banyan: text for stderr" "which is ignored if 
 
 # ---- What is not served ----
 
-for call in allocate credential validate pull; do
+for call in credential validate pull; do
     calls 0 "$call=NOT-SUPPORTED fence=SUCCESS" "$call is refused" "${four[@]}" -- "$call" fence
 done
+
+# The directives of PMIx_Allocation_request by their numbers: new, extend, release and reacquire; others, and vendors', are
+# no request.
+refused() {
+    calls 0 "r1:allocate:$1=NOT-SUPPORTED fence=SUCCESS" "PMIx_Allocation_request is refused: $3" "${four[@]}" -- "r1:allocate:$1" fence
+    is "$err" "${2:+banyan: PMIx_Allocation_request on v1: cannot $2: the nodes of a running banyan do not change: start it with all nodes that are needed}" \
+        "which the user reads: $3"
+}
+refused 1 "get a new allocation" new
+refused 2 "extend the allocation" extend
+refused 3 "release a part of the allocation" release
+refused 4 "reacquire a part of the allocation" reacquire
+refused 0 "" "no directive"
+refused 128 "" "a directive of a vendor"
 
 # ---- Directives that are not known ----
 

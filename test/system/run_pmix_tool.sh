@@ -56,9 +56,14 @@ else
 fi
 is "$(tool search "pause:$namespace:1" "resume:$namespace:all" pause:none:0)" \
     "pause: SUCCESS resume: SUCCESS pause: NOT-FOUND" "a tool controls the job"
+is "$(tool search allocate:2 allocate:2 jobs)" "allocate: NOT-SUPPORTED allocate: NOT-SUPPORTED jobs: $namespace" \
+    "a tool cannot change the allocation"
 is "$(tool search "kill:$namespace:all")" "kill: SUCCESS" "and ends it"
 wait "$job"
-is "$?:$(cat "$scratch/err")" "137:banyan: killed by a tool" "which is said"
+is "$?:$(tail -n 1 "$scratch/err")" "137:banyan: killed by a tool" "which is said"
+is "$(head -n -1 "$scratch/err")" \
+    "banyan: PMIx_Allocation_request on $(hostname -s): cannot extend the allocation: the nodes of a running banyan do not change: start it with all nodes that are needed" \
+    "and so is the allocation that was refused"
 is "$(find_file '')" "" "nothing is left for tools"
 is "$(tool search jobs | sed 's/:.*//')" PMIx_tool_init "and none can connect"
 

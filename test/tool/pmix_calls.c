@@ -18,8 +18,9 @@
  *     rN:CALL          CALL on rank N only
  *     log:CHANNEL[,CHANNEL][:DIRECTIVE]  a text for each channel, "pmix.log.CHANNEL"; !CHANNEL and !DIRECTIVE
  *                      are required
- *     query publish lookup unpublish spawn allocate control monitor credential
- *     validate pull fabric event:RANGE register:CODE
+ *     allocate:DIRECTIVE  PMIx_Allocation_request, by the directive's number
+ *     query publish lookup unpublish spawn control monitor credential validate pull fabric event:RANGE
+ *     register:CODE[:DIRECTIVE]
  *                      the rest of the standard, each with the simplest arguments
  */
 #include "config.h"
@@ -186,14 +187,15 @@ static pmix_status_t spawn(void)
     return PMIx_Spawn(NULL, 0, &app, 1, space);
 }
 
-static pmix_status_t allocate(void)
+static pmix_status_t allocate(const char *directive)
 {
     pmix_info_t info, *results = NULL;
     uint64_t nodes = 1;
     size_t count = 0;
 
     PMIX_INFO_LOAD(&info, PMIX_ALLOC_NUM_NODES, &nodes, PMIX_UINT64);
-    return PMIx_Allocation_request(PMIX_ALLOC_NEW, &info, 1, &results, &count);
+    return PMIx_Allocation_request((pmix_alloc_directive_t)atoi(directive), &info, 1, &results,
+                                   &count);
 }
 
 static pmix_status_t control(void)
@@ -289,10 +291,7 @@ static pmix_status_t fabric(void)
 static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
                      size_t info_count, pmix_info_t *results, size_t results_count,
                      pmix_event_notification_cbfunc_fn_t done, void *context)
-    const char *code = next_word(&rest), *key = next_word(&rest);
 {
-    pmix_info_t info;
-    size_t count = load_directive(key, &info);
     const pmix_proc_t *about = source;
 
     for (size_t i = 0; i < info_count; i++) {
@@ -307,7 +306,10 @@ static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source,
 
 static pmix_status_t register_event(char *rest)
 {
+    const char *code = next_word(&rest), *key = next_word(&rest);
     pmix_status_t codes[1] = {atoi(code)}, status;
+    pmix_info_t info;
+    size_t count = load_directive(key, &info);
 
     status = PMIx_Register_event_handler(codes, *code != '\0', &info, count, on_event, NULL, NULL);
     return status >= 0 ? PMIX_SUCCESS : status;
@@ -334,11 +336,9 @@ static const struct {
     const char *name;
     pmix_status_t (*call)(void);
 } plain[] = {
-    {"query", query},         {"publish", publish}, {"lookup", lookup},
-    {"unpublish", unpublish}, {"spawn", spawn},     {"allocate", allocate},
-    {"control", control},     {"monitor", monitor}, {"credential", credential},
-    {"validate", validate},   {"pull", pull},       {"fabric", fabric},
-    {"apart", apart},
+    {"query", query},       {"publish", publish}, {"lookup", lookup},   {"unpublish", unpublish},
+    {"spawn", spawn},       {"control", control}, {"monitor", monitor}, {"credential", credential},
+    {"validate", validate}, {"pull", pull},       {"fabric", fabric},   {"apart", apart},
 };
 
 static pmix_status_t plain_call(const char *name)
@@ -368,6 +368,8 @@ static pmix_status_t call(const char *name, char *rest)
         return put(next_word(&rest));
     if (strcmp(name, "get") == 0 || strcmp(name, "fresh") == 0)
         return get(rest, *name == 'f');
+    if (strcmp(name, "allocate") == 0)
+        return allocate(next_word(&rest));
     if (strcmp(name, "log") == 0)
         return log_text(rest);
     if (strcmp(name, "abort") == 0)

@@ -8,6 +8,7 @@
  *     pause:NS:RANK, resume:NS:RANK, kill:NS:RANK ("all")
  *     look:KEY     prints a published text, and the rank that has published it
  *     release:NS   raises PMIX_DEBUGGER_RELEASE for a namespace
+ *     allocate:N   PMIx_Allocation_request, by the directive's number
  *     self         prints the namespace that it has been given
  */
 #include "config.h"
@@ -114,6 +115,18 @@ static void release(const char *namespace)
            status_name(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status));
 }
 
+static void allocate(const char *directive)
+{
+    pmix_info_t info, *results = NULL;
+    uint64_t nodes = 1;
+    size_t count = 0;
+
+    PMIX_INFO_LOAD(&info, PMIX_ALLOC_NUM_NODES, &nodes, PMIX_UINT64);
+    printf("allocate: %s\n",
+           status_name(PMIx_Allocation_request((pmix_alloc_directive_t)atoi(directive), &info, 1,
+                                               &results, &count)));
+}
+
 static void step(char *text)
 {
     char *rest = text, *name = strsep(&rest, ":");
@@ -126,6 +139,8 @@ static void step(char *text)
         look_up(rest);
     else if (strcmp(name, "release") == 0)
         release(rest);
+    else if (strcmp(name, "allocate") == 0)
+        allocate(rest);
     else if (strcmp(name, "self") == 0)
         printf("self: %s\n", self.nspace);
     else
