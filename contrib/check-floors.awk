@@ -34,7 +34,7 @@ BEGIN {
     only["^PMI"]                      = "^pmix/host|^contrib/bench/"
     only["^zstd"]                     = "^fabric/|^launch/|^test/"
     only["^jansson"]                  = "^launch/|^test/"
-    only["^munge\\.h"]              = "^launch/start/boot_carry\\.c$"
+    only["^munge\\.h"]              = "^launch/start/boot_carry\\.c$|^pmix/host_munge\\.c$"
     opener                            = "^launch/exec/plugin\\.c$|^test/"
     only["^dlfcn\\.h"]                = opener "|^pmix/host_(loop|timer)\\.c$"
     only["^setjmp\\.h|^alloca\\.h"]   = "^$"

@@ -16,6 +16,7 @@
 #include "pmix/host_allocation.h"
 #include "pmix/host_client.h"
 #include "pmix/host_control.h"
+#include "pmix/host_credential.h"
 #include "pmix/host_entry.h"
 #include "pmix/host_event.h"
 #include "pmix/host_fence.h"
@@ -76,8 +77,10 @@ static pmix_server_module_t module = {
     .register_events = host_event_register,
     .deregister_events = host_event_deregister,
     .notify_event = host_event_upcall,
-    .job_control = host_control,
     .allocate = host_allocation_upcall,
+    .job_control = host_control,
+    .get_credential = host_credential_get,
+    .validate_credential = host_credential_validate,
     .tool_connected = host_tool_connected,
 };
 
@@ -238,6 +241,7 @@ static void job_close(struct host *host, uint32_t number)
     host_modex_fail(host, named.namespace, -ESRCH);
     host_client_fail(host, named.namespace, 0);
     host_request_fail(host, named.namespace, -ECANCELED);
+    host_credential_fail(host, named.namespace, -ECANCELED);
     host_job_close(host, number);
 }
 

@@ -19,7 +19,7 @@
  *     log:CHANNEL[,CHANNEL][:DIRECTIVE]  a text for each channel, "pmix.log.CHANNEL"; !CHANNEL and !DIRECTIVE
  *                      are required
  *     allocate:DIRECTIVE  PMIx_Allocation_request, by the directive's number
- *     query publish lookup unpublish spawn control monitor credential validate pull fabric event:RANGE
+ *     query publish lookup unpublish spawn control monitor pull fabric event:RANGE
  *     register:CODE[:DIRECTIVE]
  *                      the rest of the standard, each with the simplest arguments
  */
@@ -218,23 +218,6 @@ static pmix_status_t monitor(void)
     return PMIx_Process_monitor(&what, PMIX_MONITOR_HEARTBEAT_ALERT, NULL, 0, &results, &count);
 }
 
-static pmix_status_t credential(void)
-{
-    pmix_byte_object_t bytes = {0};
-
-    return PMIx_Get_credential(NULL, 0, &bytes);
-}
-
-static pmix_status_t validate(void)
-{
-    char text[] = "abc";
-    pmix_byte_object_t bytes = {.bytes = text, .size = 3};
-    pmix_info_t *results = NULL;
-    size_t count = 0;
-
-    return PMIx_Validate_credential(&bytes, NULL, 0, &results, &count);
-}
-
 /* "once", "!once": the key, which is required or not. */
 static void load_log(const char *word, const char *text, pmix_info_t *info)
 {
@@ -336,9 +319,9 @@ static const struct {
     const char *name;
     pmix_status_t (*call)(void);
 } plain[] = {
-    {"query", query},       {"publish", publish}, {"lookup", lookup},   {"unpublish", unpublish},
-    {"spawn", spawn},       {"control", control}, {"monitor", monitor}, {"credential", credential},
-    {"validate", validate}, {"pull", pull},       {"fabric", fabric},   {"apart", apart},
+    {"query", query},   {"publish", publish}, {"lookup", lookup},   {"unpublish", unpublish},
+    {"spawn", spawn},   {"control", control}, {"monitor", monitor}, {"pull", pull},
+    {"fabric", fabric}, {"apart", apart},
 };
 
 static pmix_status_t plain_call(const char *name)

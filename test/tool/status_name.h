@@ -22,6 +22,8 @@ static inline const char *status_name(pmix_status_t status)
         {PMIX_ERR_JOB_WDIR_NOT_FOUND, "JOB-WDIR-NOT-FOUND"},
         {PMIX_ERR_JOB_FAILED_TO_LAUNCH, "JOB-FAILED-TO-LAUNCH"},
         {PMIX_ERR_LOST_CONNECTION, "LOST-CONNECTION"},
+        {PMIX_ERR_INVALID_CRED, "INVALID-CRED"},
+        {PMIX_ERR_NO_PERMISSIONS, "NO-PERMISSIONS"},
     };
     static const char *const prefixes[] = {"PMIX_", "ERR_"};
     static char text[64];
