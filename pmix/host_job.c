@@ -140,6 +140,20 @@ static void add_stop(struct info_list *list, const struct pmi_job *job)
         info_add_rank(list, PMIX_DEBUG_STOP_ON_EXEC, PMIX_RANK_WILDCARD);
 }
 
+/* Of debugger daemons. */
+static void add_target(struct info_list *list, const struct pmi_job *job)
+{
+    pmix_proc_t target;
+
+    if (job->target == NULL)
+        return;
+    PMIX_LOAD_PROCID(&target, job->target,
+                     job->target_rank == PMI_RANK_ALL ? PMIX_RANK_WILDCARD : job->target_rank);
+    PMIX_INFO_LOAD(info_next(list), PMIX_DEBUG_TARGET, &target, PMIX_PROC);
+    info_add_string(list, PMIX_DEBUG_JOB, job->target);
+    info_add_true(list, PMIX_DEBUGGER_DAEMONS);
+}
+
 static void add_job_keys(struct info_list *list, const struct host *host, const struct pmi_job *job)
 {
     struct buffer peers = {0};
@@ -175,6 +189,7 @@ static void add_job_keys(struct info_list *list, const struct host *host, const 
     add_local_cpusets(list, job);
     add_parent(list, job);
     add_stop(list, job);
+    add_target(list, job);
     buffer_fini(&peers);
 }
 

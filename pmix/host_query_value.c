@@ -267,14 +267,15 @@ static int value_spawn(const struct host_query_scope *scope, const struct host_q
     return load_text(&text, ret_value);
 }
 
-/* Where processes can wait for a debugger. */
+/* Where processes can wait for a debugger, and how its daemons get to them. */
 static int value_debug(const struct host_query_scope *scope, const struct host_query_facts *facts,
                        pmix_value_t *ret_value)
 {
     struct buffer text = {0};
 
-    buffer_printf(&text, "%s,%s,%s", PMIX_DEBUG_STOP_ON_EXEC, PMIX_DEBUG_STOP_IN_INIT,
-                  PMIX_DEBUG_STOP_IN_APP);
+    buffer_printf(&text, "%s,%s,%s,%s,%s,%s", PMIX_DEBUG_STOP_ON_EXEC, PMIX_DEBUG_STOP_IN_INIT,
+                  PMIX_DEBUG_STOP_IN_APP, PMIX_DEBUG_TARGET, PMIX_DEBUG_DAEMONS_PER_NODE,
+                  PMIX_DEBUG_DAEMONS_PER_PROC);
     return load_text(&text, ret_value);
 }
 

@@ -41,6 +41,10 @@ static const char *const known[] = {PMIX_WDIR,
                                     PMIX_DEBUG_STOP_ON_EXEC,
                                     PMIX_DEBUG_STOP_IN_INIT,
                                     PMIX_DEBUG_STOP_IN_APP,
+                                    PMIX_DEBUGGER_DAEMONS,
+                                    PMIX_DEBUG_TARGET,
+                                    PMIX_DEBUG_DAEMONS_PER_NODE,
+                                    PMIX_DEBUG_DAEMONS_PER_PROC,
                                     PMIX_PERSONALITY,
                                     PMIX_FWD_STDOUT,
                                     PMIX_FWD_STDERR,
@@ -155,8 +159,8 @@ static void take_edits(const pmix_info_t *info, size_t count, struct pmi_spawn_a
 static void add_app(struct pmi_spawn *spawn, const pmix_app_t *app, const pmix_info_t *job_info,
                     size_t job_info_count)
 {
-    struct pmi_spawn_app *added =
-        pmi_spawn_add_app(spawn, app->cmd, app->argv, app->env, (uint32_t)app->maxprocs);
+    struct pmi_spawn_app *added = pmi_spawn_add_app(
+        spawn, app->cmd, app->argv, app->env, app->maxprocs > 0 ? (uint32_t)app->maxprocs : 1);
 
     assert(added->edits.count == 0 || app->env != NULL);
     take_edits(job_info, job_info_count, added);
@@ -236,6 +240,49 @@ static int take_stops(struct pmi_spawn *spawn, const pmix_info_t *job_info, size
     return rc;
 }
 
+/* Debugger daemons, which the directives of the job say, or those of an application. */
+static void take_target(struct pmi_spawn_target *target, const pmix_info_t *info, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const pmix_value_t *value = &info[i].value;
+
+        if (PMIX_CHECK_KEY(&info[i], PMIX_DEBUG_TARGET) && value->type == PMIX_PROC) {
+            pmi_spawn_set(&target->namespace, value->data.proc->nspace);
+            target->rank = value->data.proc->rank == PMIX_RANK_WILDCARD ? PMI_RANK_ALL
+                                                                        : value->data.proc->rank;
+        }
+        if (value->type != PMIX_UINT16)
+            continue;
+        if (PMIX_CHECK_KEY(&info[i], PMIX_DEBUG_DAEMONS_PER_NODE))
+            target->per_node = value->data.uint16;
+        else if (PMIX_CHECK_KEY(&info[i], PMIX_DEBUG_DAEMONS_PER_PROC))
+            target->per_process = value->data.uint16;
+    }
+}
+
+/* 1: where, and how many they are, is said by other processes. */
+static int is_placed_by_others(const struct pmi_spawn *spawn)
+{
+    return spawn->target.namespace != NULL &&
+           (spawn->target.per_node > 0 || spawn->target.per_process > 0);
+}
+
+static int take_debugger(struct pmi_spawn *spawn, const pmix_info_t *job_info,
+                         size_t job_info_count, const pmix_app_t *apps, size_t apps_count)
+{
+    take_target(&spawn->target, job_info, job_info_count);
+    for (size_t i = 0; i < apps_count; i++)
+        take_target(&spawn->target, apps[i].info, apps[i].ninfo);
+    if (!is_placed_by_others(spawn) &&
+        (spawn->target.per_node > 0 || spawn->target.per_process > 0))
+        return -EINVAL;
+    for (size_t i = 0; i < apps_count; i++) {
+        if (apps[i].maxprocs < 1 && !is_placed_by_others(spawn))
+            return -EINVAL;
+    }
+    return take_stops(spawn, job_info, job_info_count, apps, apps_count);
+}
+
 /* ---- the answer ---- */
 
 static pmix_status_t status_of(const struct pmi_spawn_answer *answer)
@@ -273,7 +320,7 @@ static void spawn_answer(struct host *host, struct host_request *request, int st
 static int are_valid(const pmix_app_t *apps, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        if (apps[i].cmd == NULL || apps[i].cmd[0] == '\0' || apps[i].maxprocs < 1 ||
+        if (apps[i].cmd == NULL || apps[i].cmd[0] == '\0' ||
             !edits_are_valid(apps[i].info, apps[i].ninfo))
             return 0;
     }
@@ -312,6 +359,7 @@ pmix_status_t host_spawn_upcall(const pmix_proc_t *proc, const pmix_info_t job_i
 {
     struct host_spawn *waiting;
     struct pmi_spawn spawn;
+    int rc;
 
     if (!are_valid(apps, apps_count) || !edits_are_valid(job_info, job_info_count))
         return PMIX_ERR_BAD_PARAM;
@@ -323,9 +371,10 @@ pmix_status_t host_spawn_upcall(const pmix_proc_t *proc, const pmix_info_t job_i
     for (size_t i = 0; i < job_info_count; i++)
         take_rule(&job_info[i], &spawn.rule);
     take_limits(&spawn, job_info, job_info_count);
-    if (take_stops(&spawn, job_info, job_info_count, apps, apps_count) < 0) {
+    rc = take_debugger(&spawn, job_info, job_info_count, apps, apps_count);
+    if (rc < 0) {
         pmi_spawn_fini(&spawn);
-        return PMIX_ERR_NOT_SUPPORTED;
+        return host_status_from_errno(rc);
     }
     waiting = memory_allocate_zeroed(sizeof(*waiting));
     waiting->callback = callback;

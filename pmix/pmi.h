@@ -184,6 +184,8 @@ struct pmi_job {
         *parent; /* namespace of the process that has spawned the job; NULL: a user has run it */
     uint32_t parent_rank;
     enum pmi_stop stop;
+    const char *target; /* namespace of the processes that it debugs; NULL: none */
+    uint32_t target_rank;
 };
 
 #endif

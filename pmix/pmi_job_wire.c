@@ -211,6 +211,8 @@ void pmi_job_encode(const struct pmi_job *job, struct buffer *out)
     put_text(job->parent, out);
     wire_put_u32(out, job->parent_rank);
     wire_put_u8(out, (uint8_t)job->stop);
+    put_text(job->target, out);
+    wire_put_u32(out, job->target_rank);
 }
 
 static void get_job(struct wire_reader *reader, struct pmi_job *job)
@@ -240,6 +242,8 @@ static void get_job(struct wire_reader *reader, struct pmi_job *job)
     job->parent = get_text(reader);
     job->parent_rank = wire_get_u32(reader);
     job->stop = (enum pmi_stop)wire_get_u8(reader);
+    job->target = get_text(reader);
+    job->target_rank = wire_get_u32(reader);
 }
 
 int pmi_job_decode(struct pmi_job *ret_job, const void *data, size_t bytes)
@@ -288,5 +292,6 @@ void pmi_job_fini(struct pmi_job *job)
     free_const(job->rank_by);
     free_const(job->bind_to);
     free_const(job->parent);
+    free_const(job->target);
     *job = (struct pmi_job){0};
 }

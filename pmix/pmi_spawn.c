@@ -93,6 +93,7 @@ void pmi_spawn_fini(struct pmi_spawn *spawn)
         free(spawn->preput[i].value);
     }
     rule_fini(&spawn->rule);
+    free(spawn->target.namespace);
     free(spawn->apps);
     free(spawn->preput);
     pmi_spawn_init(spawn);

@@ -48,6 +48,14 @@ struct pmi_spawn_pair {
     char *value;
 };
 
+/* Debugger daemons go to where other processes are, whatever the rules and counts say. */
+struct pmi_spawn_target {
+    char *namespace;      /* NULL: not given */
+    uint32_t rank;        /* or PMI_RANK_ALL */
+    uint32_t per_node;    /* on each node of these processes, and */
+    uint32_t per_process; /* for each of them; both 0: as any other job */
+};
+
 /* Owns all that it points to, from init to fini. */
 struct pmi_spawn {
     struct pmi_spawn_app *apps;
@@ -57,6 +65,7 @@ struct pmi_spawn {
         start_timeout_s;    /* until all processes have been started; 0, likewise the next: none */
     uint32_t run_timeout_s; /* until they have ended */
     enum pmi_stop stop;
+    struct pmi_spawn_target target;
     struct pmi_spawn_pair *preput;
     uint32_t preput_count;
 };

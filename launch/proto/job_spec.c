@@ -37,6 +37,7 @@ void job_spec_fini(struct job_spec *spec)
         free(spec->preput[i].value);
     }
     free(spec->preput);
+    free(spec->target);
     placement_fini(&spec->placement);
     *spec = (struct job_spec){0};
 }

@@ -64,6 +64,8 @@ struct job_spec {
     enum job_on_failure on_failure;
     enum job_modex modex;
     enum pmi_stop stop;
+    char *target;         /* NULL, or the namespace of the processes that those of this job debug */
+    uint32_t target_rank; /* or PMI_RANK_ALL */
     uint32_t parent;      /* the job of the process that has spawned it; 0: a client's */
     uint32_t parent_rank; /* of that process */
     uint32_t

@@ -179,6 +179,8 @@ static void make_job(const struct rank_pmi *rank_pmi, const struct job_local *lo
         job->parent_rank = local->spec.parent_rank;
     }
     job->stop = local->spec.stop;
+    job->target = local->spec.target;
+    job->target_rank = local->spec.target_rank;
     make_maps(rank_pmi, local, facts, &job->node_index);
     make_apps(local, facts);
     placement_rule_print(rule, &facts->map_by);

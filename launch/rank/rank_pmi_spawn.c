@@ -90,6 +90,69 @@ static int parse_rule(const struct pmi_spawn_rule *wanted, struct placement_rule
     return rc;
 }
 
+/* Where processes of another job are: a number on each of their nodes, and for each of them. */
+static struct placement_list *list_beside(const struct job_local *other,
+                                          const struct pmi_spawn_target *target)
+{
+    struct placement_list *list = memory_allocate_zeroed(sizeof(*list));
+    const struct placement_map *map = &other->map;
+    uint32_t node, index, first, last, place = 0;
+    int all = target->rank == PMI_RANK_ALL;
+    struct ranges places = {0};
+
+    first = all ? 0 : target->rank;
+    last = all ? map->processes - 1 : target->rank;
+    assert(last < map->processes);
+    placement_map_find(map, first, &node, &index);
+    if (all)
+        ranges_copy(&places, &other->places);
+    else
+        ranges_add(&places, node + 1, node + 1);
+    list->nodes = memory_allocate(((uint64_t)ranges_count(&places) * target->per_node +
+                                   (last - first + 1ull) * target->per_process + 1) *
+                                  sizeof(*list->nodes));
+    for (; ranges_next(&places, place, &place); place++) {
+        for (uint32_t i = 0; i < target->per_node; i++)
+            list->nodes[list->count++] = place - 1;
+    }
+    for (uint32_t rank = first; rank <= last && target->per_process > 0; rank++) {
+        placement_map_find(map, rank, &node, &index);
+        for (uint32_t i = 0; i < target->per_process; i++)
+            list->nodes[list->count++] = node;
+    }
+    ranges_fini(&places);
+    return list;
+}
+
+static uint64_t count_beside(const struct job_local *other, const struct pmi_spawn_target *target)
+{
+    uint64_t processes = target->rank == PMI_RANK_ALL ? other->map.processes : 1;
+    uint64_t nodes = target->rank == PMI_RANK_ALL ? other->nodes : 1;
+
+    return nodes * target->per_node + processes * target->per_process;
+}
+
+/* Debugger daemons need no slots. */
+static int make_rule_beside(const struct rank_pmi *rank_pmi, const struct pmi_spawn_target *target,
+                            uint32_t job, struct placement *placement, struct error *error)
+{
+    const struct job_local *other = job == rank_pmi->config.job->number
+                                        ? rank_pmi->config.job
+                                        : rank_jobs_map(rank_pmi->config.jobs, job);
+    struct placement_rule rule = {
+        .policy = PLACEMENT_BY_LIST, .bind = PLACEMENT_BIND_NONE, .oversubscribe = 1};
+
+    if (other == NULL || (target->rank != PMI_RANK_ALL && target->rank >= other->map.processes))
+        return error_set(error, -ENOENT, "there is no rank %u in job %u", target->rank, job);
+    if (count_beside(other, target) > PLACEMENT_PROCESSES_MAX)
+        return error_set(error, -E2BIG, "these are more than %u processes",
+                         PLACEMENT_PROCESSES_MAX);
+    rule.list = list_beside(other, target);
+    rule.processes = rule.list->count;
+    placement_add(placement, &rule);
+    return 0;
+}
+
 /* What the user has allowed or wanted for the caller's job holds for those that it spawns. */
 static int make_rule(const struct rank_pmi *rank_pmi, const struct pmi_spawn *spawn,
                      const struct pmi_spawn_app *app, const struct placement_rule *own,
@@ -135,8 +198,14 @@ static void take_preput(struct pmi_spawn *spawn, struct job_spec *spec)
     }
 }
 
+static int is_beside(const struct pmi_spawn *spawn)
+{
+    return spawn->target.per_node > 0 || spawn->target.per_process > 0;
+}
+
+/* target: the job that is debugged, which is known here; 0: none. */
 static int make_spec(const struct rank_pmi *rank_pmi, uint32_t caller, struct pmi_spawn *spawn,
-                     struct job_spec *spec, struct error *error)
+                     uint32_t target, struct job_spec *spec, struct error *error)
 {
     const struct job_local *job = rank_pmi->config.job;
     uint32_t own = placement_map_app(&job->map, caller);
@@ -151,10 +220,15 @@ static int make_spec(const struct rank_pmi *rank_pmi, uint32_t caller, struct pm
     spec->start_timeout_s = spawn->start_timeout_s;
     spec->run_timeout_s = spawn->run_timeout_s;
     spec->stop = spawn->stop;
+    spec->target_rank = spawn->target.rank;
+    if (spawn->target.namespace != NULL)
+        spec->target = memory_copy_string(spawn->target.namespace);
     spec->apps = memory_allocate_zeroed(spawn->apps_count * sizeof(*spec->apps));
     for (uint32_t i = 0; i < spawn->apps_count; i++) {
-        int rc = make_rule(rank_pmi, spawn, &spawn->apps[i], &job->spec.placement.rules[own],
-                           &spec->placement, error);
+        int rc = target > 0 && is_beside(spawn)
+                     ? make_rule_beside(rank_pmi, &spawn->target, target, &spec->placement, error)
+                     : make_rule(rank_pmi, spawn, &spawn->apps[i], &job->spec.placement.rules[own],
+                                 &spec->placement, error);
 
         if (rc < 0)
             return rc;
@@ -262,23 +336,79 @@ static void send_spawn(const struct speaker *speaker, uint64_t id, const struct 
     buffer_fini(&payload);
 }
 
+/* A spawn whose processes debug others, until it is known where those are. */
+struct beside {
+    const struct speaker *speaker;
+    struct pmi_request request; /* without data */
+    struct pmi_spawn spawn;
+    uint32_t target;
+};
+
+static void begin(const struct speaker *speaker, const struct pmi_request *request,
+                  struct pmi_spawn *spawn, uint32_t target)
+{
+    struct error error = ERROR_NONE;
+    struct job_spec spec;
+
+    job_spec_init(&spec);
+    if (make_spec(speaker->rank_pmi, request->caller.rank, spawn, target, &spec, &error) < 0)
+        refuse_spawn(speaker, request, error.text);
+    else
+        send_spawn(speaker, request->id, &spec);
+    job_spec_fini(&spec);
+}
+
+static void target_is_known(struct rank_pmi *rank_pmi, void *context, int status)
+{
+    struct beside *beside = context;
+
+    assert(beside->speaker->rank_pmi == rank_pmi && beside->target > 0);
+    if (status == 0)
+        begin(beside->speaker, &beside->request, &beside->spawn, beside->target);
+    else if (status != -ECANCELED)
+        refuse_spawn(beside->speaker, &beside->request, "the job to debug does not run");
+    pmi_spawn_fini(&beside->spawn);
+    free(beside);
+}
+
+/* Its number from its namespace; 0 if there is none in this instance. */
+static uint32_t target_number(const struct rank_pmi *rank_pmi, const char *namespace)
+{
+    const char *dash = strrchr(namespace, '-');
+    unsigned long number = dash != NULL ? strtoul(dash + 1, NULL, 10) : 0;
+    char expected[PMI_NAMESPACE_BYTES];
+
+    if (number == 0 || number > UINT32_MAX)
+        return 0;
+    job_spec_namespace(rank_pmi->config.jobs_name, (uint32_t)number, expected, sizeof(expected));
+    return strcmp(namespace, expected) == 0 ? (uint32_t)number : 0;
+}
+
 void rank_pmi_spawn(struct speaker *speaker, const struct pmi_request *request)
 {
     struct rank_pmi *rank_pmi = speaker->rank_pmi;
-    struct error error = ERROR_NONE;
     struct pmi_spawn spawn;
-    struct job_spec spec;
+    struct beside *beside;
+    uint32_t target;
 
     if (rank_pmi_local_index(rank_pmi, request->caller.rank) < 0 ||
         pmi_spawn_decode(&spawn, request->data, request->data_bytes) < 0) {
         refuse_spawn(speaker, request, "the request cannot be read");
         return;
     }
-    job_spec_init(&spec);
-    if (make_spec(rank_pmi, request->caller.rank, &spawn, &spec, &error) < 0)
-        refuse_spawn(speaker, request, error.text);
-    else
-        send_spawn(speaker, request->id, &spec);
-    job_spec_fini(&spec);
-    pmi_spawn_fini(&spawn);
+    if (spawn.target.namespace == NULL) {
+        begin(speaker, request, &spawn, 0);
+        pmi_spawn_fini(&spawn);
+        return;
+    }
+    target = target_number(rank_pmi, spawn.target.namespace);
+    beside = memory_allocate_zeroed(sizeof(*beside));
+    *beside = (struct beside){speaker, *request, spawn, target};
+    if (target == 0) {
+        refuse_spawn(speaker, request, "the namespace to debug is no job of this instance");
+        pmi_spawn_fini(&beside->spawn);
+        free(beside);
+        return;
+    }
+    rank_jobs_need(rank_pmi, target, 0, target_is_known, beside);
 }

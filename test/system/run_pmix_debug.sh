@@ -113,4 +113,36 @@ is "$(spawn false 5)" "1 end: yes, 0 times ready
 is "$(spawn rank 5)" "1 spawn: NOT-SUPPORTED" "spawned: of some ranks only it is refused"
 is "$(spawn both 5)" "1 spawn: NOT-SUPPORTED" "spawned: in two places, too"
 
+# ---- debugger daemons ----
+
+# beside OPTION... -- ARGUMENT...: what the daemons say, and who has spawned them, sorted; v1 has 2 ranks, v2 and v3 one.
+beside() {
+    run "$banyan" run --timeout 60 --mpi pmix --virtual-nodes 4 --slots 2 -n 4 --map-by seq:"$scratch/nodes" \
+        "$program" daemons "$@" </dev/null
+    sort <<<"$out"
+}
+printf '%s\n' v1 v1 v2 v3 >"$scratch/nodes"
+
+is "$(beside 1 0)" "daemon 0 of 3 on v1 watches 2 of all
+daemon 1 of 3 on v2 watches 1 of all
+daemon 2 of 3 on v3 watches 1 of all
+end: yes
+spawn: SUCCESS" "daemons: one on each node of what they debug, although there are no free slots"
+is "$(beside 0 2 | cut -d ' ' -f 1,4-)" "daemon 8 on v1 watches 2 of all
+daemon 8 on v1 watches 2 of all
+daemon 8 on v1 watches 2 of all
+daemon 8 on v1 watches 2 of all
+daemon 8 on v2 watches 1 of all
+daemon 8 on v2 watches 1 of all
+daemon 8 on v3 watches 1 of all
+daemon 8 on v3 watches 1 of all
+end:
+spawn:" "daemons: two for each process"
+is "$(beside 1 0 '' 2)" "daemon 0 of 1 on v2 watches 1 of 2
+end: yes
+spawn: SUCCESS" "daemons: of one process"
+is "$(beside 1 0 '' 9)" "spawn: BAD-PARAM" "daemons: of a rank that does not exist"
+is "$(beside 1 0 banyan-none-1)" "spawn: BAD-PARAM" "daemons: of a job that does not exist"
+is "$(beside 0 0)" "spawn: BAD-PARAM" "daemons: no number of any kind"
+
 done_testing

@@ -44,7 +44,7 @@ pmix.num.nodes: $((ranks / 2))
 pmix.num.slots: $ranks
 pmix.univ.size: $ranks
 pmix.qry.ns: SELF
-pmix.qry.debug: pmix.dbg.exec,pmix.dbg.init,pmix.dbg.notify
+pmix.qry.debug: pmix.dbg.exec,pmix.dbg.init,pmix.dbg.notify,pmix.dbg.tgt,pmix.dbg.dpnd,pmix.dbg.dpproc
 ask: SUCCESS" "on $nodes: a job" "${options[@]}" -- \
         r1:running "r1:ask:pmix.qry.jst,pmix.job.size,pmix.job.napps,pmix.num.nodes,pmix.num.slots,pmix.univ.size,pmix.qry.ns,pmix.qry.debug"
     said "pmix.qry.ptable:$(table "$ranks" 2)

@@ -7,6 +7,9 @@
  *                            rank 0 spawns COUNT processes of this program with STOP: exec, init, app, both (exec and
  *                            init), rank (init, of one rank only), false; says what PMIX_READY_FOR_DEBUG has told, makes FILE,
  *                            lets them go on, and waits for their end
+ *     pmix_debug daemons PER_NODE PER_PROCESS [NAMESPACE [RANK]]
+ *                            rank 0 spawns "pmix_debug watch" beside the processes of its job, or of that one
+ *     pmix_debug watch       says "daemon R of N on HOST watches COUNT of RANK", of what it is to debug
  */
 #include "config.h"
 
@@ -186,6 +189,83 @@ static int debugger(char **argv)
     return PMIx_Finalize(NULL, 0) == PMIX_SUCCESS ? 0 : 1;
 }
 
+/* ---- Debugger daemons ---- */
+
+static int beside(char **argv)
+{
+    uint16_t per_node = (uint16_t)atoi(argv[2]), per_process = (uint16_t)atoi(argv[3]);
+    char *watch[] = {argv[0], (char[]){"watch"}, NULL};
+    pmix_status_t status;
+    pmix_nspace_t namespace;
+    pmix_info_t info[4];
+    pmix_proc_t target;
+    pmix_app_t app;
+    size_t count = 2;
+
+    PMIX_LOAD_PROCID(&target, argv[4] != NULL && argv[4][0] != '\0' ? argv[4] : self.nspace,
+                     argv[4] != NULL && argv[5] != NULL ? (pmix_rank_t)atoi(argv[5])
+                                                        : PMIX_RANK_WILDCARD);
+    PMIX_INFO_LOAD(&info[0], PMIX_DEBUGGER_DAEMONS, NULL, PMIX_BOOL);
+    PMIX_INFO_LOAD(&info[1], PMIX_DEBUG_TARGET, &target, PMIX_PROC);
+    if (per_node > 0)
+        PMIX_INFO_LOAD(&info[count++], PMIX_DEBUG_DAEMONS_PER_NODE, &per_node, PMIX_UINT16);
+    if (per_process > 0)
+        PMIX_INFO_LOAD(&info[count++], PMIX_DEBUG_DAEMONS_PER_PROC, &per_process, PMIX_UINT16);
+    listen_to(PMIX_EVENT_JOB_END);
+    PMIX_APP_CONSTRUCT(&app);
+    app.cmd = strdup(argv[0]);
+    app.argv = watch;
+    status = PMIx_Spawn(info, count, &app, 1, namespace);
+    printf("spawn: %s\n", status_name(status));
+    if (status == PMIX_SUCCESS)
+        printf("end: %s\n", wait_for(&has_ended) ? "yes" : "never");
+    fflush(stdout);
+    return PMIx_Finalize(NULL, 0) == PMIX_SUCCESS ? 0 : 1;
+}
+
+/* How many processes of a namespace are here. */
+static size_t count_here(char *namespace)
+{
+    char key[] = PMIX_QUERY_LOCAL_PROC_TABLE, *keys[] = {key, NULL};
+    pmix_info_t qualifier, *results = NULL;
+    pmix_query_t query;
+    size_t count = 0;
+
+    PMIX_QUERY_CONSTRUCT(&query);
+    PMIX_INFO_LOAD(&qualifier, PMIX_NSPACE, namespace, PMIX_STRING);
+    query.keys = keys;
+    query.qualifiers = &qualifier;
+    query.nqual = 1;
+    if (PMIx_Query_info(&query, 1, &results, &count) != PMIX_SUCCESS || count != 1)
+        return 0;
+    return results[0].value.data.darray->size;
+}
+
+static int watch(void)
+{
+    char rank[16] = "all";
+    pmix_value_t *value, *size, *job_value;
+    char host[256] = "";
+    pmix_proc_t job;
+
+    PMIX_LOAD_PROCID(&job, self.nspace, PMIX_RANK_WILDCARD);
+    gethostname(host, sizeof(host) - 1);
+    if (PMIx_Get(&job, PMIX_JOB_SIZE, NULL, 0, &size) != PMIX_SUCCESS ||
+        PMIx_Get(&job, PMIX_DEBUG_TARGET, NULL, 0, &value) != PMIX_SUCCESS ||
+        PMIx_Get(&job, PMIX_DEBUG_JOB, NULL, 0, &job_value) != PMIX_SUCCESS ||
+        value->type != PMIX_PROC ||
+        !PMIX_CHECK_NSPACE(job_value->data.string, value->data.proc->nspace)) {
+        printf("daemon %u has no target\n", self.rank);
+    } else {
+        if (value->data.proc->rank != PMIX_RANK_WILDCARD)
+            snprintf(rank, sizeof(rank), "%u", value->data.proc->rank);
+        printf("daemon %u of %u on %s watches %zu of %s\n", self.rank, size->data.uint32, host,
+               count_here(value->data.proc->nspace), rank);
+    }
+    fflush(stdout);
+    return PMIx_Finalize(NULL, 0) == PMIX_SUCCESS ? 0 : 1;
+}
+
 int main(int argc, char **argv)
 {
     pmix_status_t status = PMIx_Init(&self, NULL, 0);
@@ -194,7 +274,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "PMIx_Init: %s\n", status_name(status));
         return 1;
     }
+    if (argc == 2)
+        return watch();
     if (argc < 3)
         return program();
-    return self.rank == 0 ? debugger(argv) : PMIx_Finalize(NULL, 0) == PMIX_SUCCESS ? 0 : 1;
+    if (self.rank != 0)
+        return PMIx_Finalize(NULL, 0) == PMIX_SUCCESS ? 0 : 1;
+    return strcmp(argv[1], "daemons") == 0 ? beside(argv) : debugger(argv);
 }

@@ -39,6 +39,10 @@ static void make_request(struct pmi_spawn *spawn)
     spawn->start_timeout_s = 30;
     spawn->run_timeout_s = UINT32_MAX;
     spawn->stop = PMI_STOP_APP;
+    pmi_spawn_set(&spawn->target.namespace, "banyan-x-3");
+    spawn->target.rank = 5;
+    spawn->target.per_node = 2;
+    spawn->target.per_process = UINT16_MAX;
     pmi_spawn_add_preput(spawn, "PARENT_ROOT_PORT_NAME", "tag#0$");
 }
 
@@ -65,6 +69,9 @@ static void test_request(void)
        "what is not given is not");
     is_string(read.rule.map_by, "node", "the rule of the job");
     ok(read.start_timeout_s == 30 && read.run_timeout_s == UINT32_MAX, "its time limits");
+    is_string(read.target.namespace, "banyan-x-3", "what it debugs");
+    ok(read.target.rank == 5 && read.target.per_node == 2 && read.target.per_process == UINT16_MAX,
+       "and how many of it do");
     is_int(read.stop, PMI_STOP_APP, "where it waits for a debugger");
     is_string(read.preput[0].value, "tag#0$", "a pair for the new processes");
     pmi_spawn_fini(&read);
