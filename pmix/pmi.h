@@ -14,6 +14,7 @@
 #ifndef PMIX_PMI_H
 #define PMIX_PMI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,7 +30,8 @@ struct pmi_process {
 };
 
 /* Collective operations.  Members of a connected set are notified of each other's end; only a
- * connected set can disconnect.  A barrier is PMI-1's, which also exchanges puts. */
+ * connected set can disconnect.  A barrier is PMI-1's, which also exchanges puts: of all ranks without a name, of a
+ * group of them with one. */
 enum pmi_kind {
     PMI_FENCE,
     PMI_CONNECT,
@@ -51,6 +53,8 @@ struct pmi_collective {
     const void *data;
     size_t data_bytes;
     uint32_t timeout_ms; /* 0: none */
+    bool
+        is_lost; /* PMI_BARRIER with a name: a member has ended here, so all of them fail, this one now (-ESRCH) */
 };
 
 /* Requests that only the service itself understands, in both directions: its own file pmi_*.h has the form of the data

@@ -18,6 +18,7 @@
 struct pmi1_command {
     const char *name;
     enum pmi_client_state state; /* in which it is allowed */
+    int may_wait; /* also while another thread of the client is in a barrier (PMI 1.2) */
     int (*run)(struct pmi_socket *socket, uint32_t index, const char *line, struct error *error);
 };
 
@@ -40,14 +41,18 @@ __attribute__((format(printf, 3, 4))) static void answer_client(const struct pmi
     socket->reply(socket->ops.context, index, line, (size_t)bytes + 1);
 }
 
-/* The answer to a client of PMI-2 has the same form; what follows has not. */
+/* The answer to a client of PMI-2 has the same form; what follows has not.
+ *
+ * A client of 1.2 (MPICH 5) says 1.1, for servers that refuse what they do not know, and goes by the answer; one that
+ * knows only 1.1 may not mind the answer 1.2, which has all of 1.1. */
 static int on_init(struct pmi_socket *socket, uint32_t index, const char *line, struct error *error)
 {
     long version = pmi1_wire_number(line, "pmi_version", -1);
     int fits = version == 1 || version == 2;
+    int subversion = pmi1_wire_number(line, "pmi_subversion", 0) >= 1 ? 2 : 1;
 
     answer_client(socket, index, "cmd=response_to_init pmi_version=%d pmi_subversion=%d rc=%d",
-                  version == 2 ? 2 : 1, version == 2 ? 0 : 1, fits ? 0 : -1);
+                  version == 2 ? 2 : 1, version == 2 ? 0 : subversion, fits ? 0 : -1);
     if (!fits)
         return error_set(error, -EPROTO, "PMI-1: the client speaks another version: %s", line);
     if (version == 2)
@@ -121,7 +126,7 @@ static int on_put(struct pmi_socket *socket, uint32_t index, const char *line, s
 
     if (wrong == NULL && !pmi1_wire_text(line, "value", value, sizeof(value)))
         wrong = "value_missing_or_too_long";
-    if (wrong == NULL && pmi_kvs_put(socket->kvs, key, value) < 0)
+    if (wrong == NULL && pmi_kvs_put(socket->kvs, index, key, value) < 0)
         wrong = "too_much_before_a_barrier";
     if (wrong != NULL)
         answer_client(socket, index, "cmd=put_result rc=-1 msg=%s", wrong);
@@ -130,19 +135,94 @@ static int on_put(struct pmi_socket *socket, uint32_t index, const char *line, s
     return 0;
 }
 
+/* ---- barriers ---- */
+
+/* wrong: a word for msg=; NULL: it has ended well.  By what is echoed, its group and tag, the client knows which of its
+ * threads has waited; as long as a line of groups. */
+static void answer_barrier(const struct pmi_socket *socket, uint32_t index, const char *echo,
+                           const char *wrong)
+{
+    struct buffer out = {0};
+
+    buffer_printf(&out, "cmd=barrier_out rc=%d", wrong == NULL ? 0 : -1);
+    if (echo != NULL)
+        buffer_printf(&out, " %s", echo);
+    if (wrong != NULL)
+        buffer_printf(&out, " msg=%s", wrong);
+    buffer_append_string(&out, "\n");
+    socket->reply(socket->ops.context, index, out.data, out.length_bytes);
+    buffer_fini(&out);
+}
+
+/* The ranks of this node. */
+static void add_node(const struct pmi_socket *socket, struct ranges *out)
+{
+    for (uint32_t i = 0; i < socket->local_count; i++)
+        ranges_add(out, socket->local_ranks[i], socket->local_ranks[i]);
+}
+
+/* A name that keeps its tags apart from those of the others. */
+static void name_group(const struct pmi1_group *group, char *name, size_t name_bytes)
+{
+    static const char letters[] = {
+        [PMI1_GROUP_WORLD] = 'w', [PMI1_GROUP_NODE] = 'n', [PMI1_GROUP_RANKS] = 'r'};
+
+    snprintf(name, name_bytes, "%c%s", letters[group->kind], group->tag);
+}
+
+static const char *wait_word(int rc)
+{
+    if (rc == 0)
+        return NULL;
+    return rc == -ENOSPC ? "too_many_groups" : "too_many_barriers_at_once";
+}
+
+/* Waits in the barrier of that group; what is wrong with it, or NULL. */
+static const char *wait_group(struct pmi_socket *socket, uint32_t index, struct pmi1_group *group,
+                              const char *echo)
+{
+    char name[PMI1_TAG_BYTES + 1];
+
+    if (group->kind == PMI1_GROUP_WORLD && group->tag[0] == '\0')
+        return wait_word(pmi_socket_wait(socket, index, echo));
+    if (group->kind == PMI1_GROUP_NODE)
+        add_node(socket, &group->ranks);
+    if (!ranges_is_empty(&group->ranks) && ranges_max(&group->ranks) >= socket->size)
+        return "rank_of_group_does_not_exist";
+    if (group->kind == PMI1_GROUP_RANKS &&
+        !ranges_contains(&group->ranks, socket->local_ranks[index]))
+        return "caller_is_not_in_group";
+    name_group(group, name, sizeof(name));
+    return wait_word(pmi_socket_wait_group(socket, index, &group->ranks, name, echo));
+}
+
 static int on_barrier_in(struct pmi_socket *socket, uint32_t index, const char *line,
                          struct error *error)
 {
-    pmi_socket_wait(socket, index);
+    struct pmi1_group group = {.kind = PMI1_GROUP_WORLD};
+    size_t bytes = 0;
+    const char *text = pmi1_wire_find(line, "group", &bytes), *wrong = NULL;
+    char *echo = NULL;
+
+    if (text != NULL) {
+        wrong = pmi1_wire_group(text, bytes, &group);
+        echo = memory_printf("group=%.*s tag=%s", (int)bytes, text,
+                             group.tag[0] != '\0' ? group.tag : "0");
+    }
+    if (wrong == NULL)
+        wrong = wait_group(socket, index, &group, echo);
+    if (wrong != NULL)
+        answer_barrier(socket, index, echo, wrong);
+    ranges_fini(&group.ranks);
+    free(echo);
     return 0;
 }
 
-static void released(struct pmi_socket *socket, uint32_t index, int status)
+static void released(struct pmi_socket *socket, uint32_t index, int status, const char *echo)
 {
-    if (status < 0)
-        answer_client(socket, index, "cmd=barrier_out rc=-1 msg=barrier_failed");
-    else
-        answer_client(socket, index, "cmd=barrier_out rc=0");
+    const char *wrong = status == -ESRCH ? "a_member_has_ended" : "barrier_failed";
+
+    answer_barrier(socket, index, echo, status < 0 ? wrong : NULL);
 }
 
 static int on_finalize(struct pmi_socket *socket, uint32_t index, const char *line,
@@ -305,20 +385,20 @@ static void spawned(struct pmi_socket *socket, uint32_t index,
 /* ---- lines ---- */
 
 static const struct pmi1_command commands[] = {
-    {"init", PMI_CLIENT_NEW, on_init},
-    {"get_maxes", PMI_CLIENT_READY, on_get_maxes},
-    {"get_appnum", PMI_CLIENT_READY, on_get_appnum},
-    {"get_my_kvsname", PMI_CLIENT_READY, on_get_my_kvsname},
-    {"get_universe_size", PMI_CLIENT_READY, on_get_universe_size},
-    {"get", PMI_CLIENT_READY, on_get},
-    {"put", PMI_CLIENT_READY, on_put},
-    {"barrier_in", PMI_CLIENT_READY, on_barrier_in},
-    {"finalize", PMI_CLIENT_READY, on_finalize},
-    {"abort", PMI_CLIENT_READY, on_abort},
-    {"publish_name", PMI_CLIENT_READY, on_publish_name},
-    {"unpublish_name", PMI_CLIENT_READY, on_unpublish_name},
-    {"lookup_name", PMI_CLIENT_READY, on_lookup_name},
-    {"spawn", PMI_CLIENT_READY, on_spawn},
+    {"init", PMI_CLIENT_NEW, 0, on_init},
+    {"get_maxes", PMI_CLIENT_READY, 0, on_get_maxes},
+    {"get_appnum", PMI_CLIENT_READY, 0, on_get_appnum},
+    {"get_my_kvsname", PMI_CLIENT_READY, 0, on_get_my_kvsname},
+    {"get_universe_size", PMI_CLIENT_READY, 0, on_get_universe_size},
+    {"get", PMI_CLIENT_READY, 1, on_get},
+    {"put", PMI_CLIENT_READY, 1, on_put},
+    {"barrier_in", PMI_CLIENT_READY, 1, on_barrier_in},
+    {"finalize", PMI_CLIENT_READY, 0, on_finalize},
+    {"abort", PMI_CLIENT_READY, 1, on_abort},
+    {"publish_name", PMI_CLIENT_READY, 0, on_publish_name},
+    {"unpublish_name", PMI_CLIENT_READY, 0, on_unpublish_name},
+    {"lookup_name", PMI_CLIENT_READY, 0, on_lookup_name},
+    {"spawn", PMI_CLIENT_READY, 0, on_spawn},
 };
 
 static const struct pmi1_command *command_find(const char *line)
@@ -348,7 +428,7 @@ static int run_line(struct pmi_socket *socket, uint32_t index, char *line, struc
     }
     if (command == NULL)
         return error_set(error, -EPROTO, "PMI-1: unknown command: %.200s", line);
-    if (command->state != state && !(command->run == on_abort && state == PMI_CLIENT_IN_BARRIER))
+    if (command->state != state && !(command->may_wait && state == PMI_CLIENT_IN_BARRIER))
         return error_set(error, -EPROTO, "PMI-1: command at the wrong time: %.200s", line);
     return command->run(socket, index, line, error);
 }
@@ -358,9 +438,12 @@ static ssize_t cut(const struct buffer *input, struct error *error)
     const char *newline =
         input->length_bytes == 0 ? NULL : memchr(input->data, '\n', input->length_bytes);
     size_t bytes = newline == NULL ? input->length_bytes : (size_t)(newline - (char *)input->data);
+    size_t begin_bytes = strlen(PMI1_GROUP_LINE);
+    int is_group = bytes > begin_bytes && memcmp(input->data, PMI1_GROUP_LINE, begin_bytes) == 0;
+    uint32_t most = is_group ? PMI1_GROUP_LINE_BYTES : PMI1_LINE_BYTES;
 
-    if (bytes >= PMI1_LINE_BYTES)
-        return error_set(error, -EPROTO, "PMI-1: a line is longer than %d bytes", PMI1_LINE_BYTES);
+    if (bytes >= most)
+        return error_set(error, -EPROTO, "PMI-1: a line is longer than %u bytes", most);
     if (bytes > 0 && memchr(input->data, '\0', bytes) != NULL)
         return error_set(error, -EPROTO, "PMI-1: a line with a NUL byte");
     return newline == NULL ? 0 : (ssize_t)bytes + 1;

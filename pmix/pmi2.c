@@ -205,8 +205,6 @@ void pmi2_forget(struct pmi_socket *socket, uint32_t index)
 {
     struct list_link *node, *spare;
 
-    free(socket->clients[index].thread);
-    socket->clients[index].thread = NULL;
     list_for_each(&socket->attribute_waits, node, spare)
     {
         struct attribute_wait *wait = list_entry(node, struct attribute_wait, node);
@@ -327,8 +325,8 @@ static int on_put(struct pmi_socket *socket, uint32_t index, const struct pmi2_p
     const char *why = NULL;
     int rc = put_check(pairs, &why);
 
-    if (rc == 0 &&
-        pmi_kvs_put(socket->kvs, pmi2_wire_get(pairs, "key"), pmi2_wire_get(pairs, "value")) < 0) {
+    if (rc == 0 && pmi_kvs_put(socket->kvs, index, pmi2_wire_get(pairs, "key"),
+                               pmi2_wire_get(pairs, "value")) < 0) {
         rc = PMI2_ERR_OTHER;
         why = "too much has been put since the last fence";
     }
@@ -356,24 +354,15 @@ static int on_get(struct pmi_socket *socket, uint32_t index, const struct pmi2_p
 static int on_fence(struct pmi_socket *socket, uint32_t index, const struct pmi2_pairs *pairs,
                     struct error *error)
 {
-    struct pmi_client *client = &socket->clients[index];
-    const char *thread = thread_of(pairs);
-
-    assert(client->thread == NULL);
-    client->thread = thread == NULL ? NULL : memory_copy_string(thread);
-    pmi_socket_wait(socket, index);
+    (void)pmi_socket_wait(socket, index,
+                          thread_of(pairs)); /* no other waits: it would be refused */
     return 0;
 }
 
-static void released(struct pmi_socket *socket, uint32_t index, int status)
+static void released(struct pmi_socket *socket, uint32_t index, int status, const char *thread)
 {
-    struct pmi_client *client = &socket->clients[index];
-    char *thread = client->thread;
-
-    client->thread = NULL;
     answer(socket, index, "kvs-fence", thread, status < 0 ? PMI2_ERR_OTHER : 0,
            "the fence has failed, because processes have ended");
-    free(thread);
 }
 
 /* ---- names ---- */

@@ -9,6 +9,11 @@ void pmi_kvs_encode_put(const char *key, const char *value, struct buffer *out)
     wire_put_string(out, value);
 }
 
+void pmi_kvs_encode_ended(struct buffer *out)
+{
+    pmi_kvs_encode_put("", "", out);
+}
+
 void pmi_kvs_decode_put(struct wire_reader *reader, char *ret_key, char *ret_value)
 {
     wire_get_string_into(reader, ret_key, PMI_KVS_KEY_BYTES);

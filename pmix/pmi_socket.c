@@ -25,84 +25,16 @@ void pmi_socket_connected(struct pmi_socket *socket, uint32_t index)
     socket->ops.connected(socket->ops.context, &process);
 }
 
-/* ---- barrier ---- */
-
-static uint32_t count_living(const struct pmi_socket *socket)
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < socket->local_count; i++)
-        count += socket->clients[i].state < PMI_CLIENT_FINALIZED;
-    return count;
-}
-
-/* Clients that have finalized or disconnected are not waited for. */
-static void barrier_check(struct pmi_socket *socket)
-{
-    struct pmi_process all = {.job = socket->job, .rank = PMI_RANK_ALL};
-    struct pmi_collective barrier = {.kind = PMI_BARRIER, .members = &all, .members_count = 1};
-    struct buffer puts = {0};
-
-    if (socket->in_barrier == 0 || socket->barrier_is_under_way ||
-        socket->in_barrier < count_living(socket))
-        return;
-    assert(socket->in_barrier <= socket->local_count);
-    socket->barrier_is_under_way = 1;
-    pmi_kvs_take_puts(socket->kvs, &puts);
-    socket->barrier_id = ++socket->last_id;
-    barrier.id = socket->barrier_id;
-    barrier.data = puts.data;
-    barrier.data_bytes = puts.length_bytes;
-    /* The answer may come at once. */
-    socket->ops.collective(socket->ops.context, &barrier);
-    buffer_fini(&puts);
-}
-
-void pmi_socket_wait(struct pmi_socket *socket, uint32_t index)
-{
-    assert(socket->clients[index].state == PMI_CLIENT_READY);
-    socket->clients[index].state = PMI_CLIENT_IN_BARRIER;
-    socket->in_barrier++;
-    barrier_check(socket);
-}
-
-static void barrier_done(struct pmi_socket *socket, int status, const void *data, size_t bytes)
-{
-    assert(status <= 0);
-    socket->barrier_is_under_way = 0;
-    if (status == 0)
-        status = pmi_kvs_merge(socket->kvs, data, bytes);
-    socket->in_barrier = 0;
-    for (uint32_t i = 0; i < socket->local_count; i++) {
-        if (socket->clients[i].state != PMI_CLIENT_IN_BARRIER)
-            continue;
-        socket->clients[i].state = PMI_CLIENT_READY;
-        socket->clients[i].protocol->released(socket, i, status);
-    }
-}
-
 static void on_done(void *speaker, uint64_t id, int status, const void *data, size_t bytes)
 {
     struct pmi_socket *socket = speaker;
 
-    if (socket->barrier_is_under_way && id == socket->barrier_id)
-        barrier_done(socket, status, data, bytes);
-    else if (!pmi_socket_name_done(socket, id, status, data, bytes))
+    if (!pmi_socket_barrier_done(socket, id, status, data, bytes) &&
+        !pmi_socket_name_done(socket, id, status, data, bytes))
         (void)pmi_socket_spawn_done(socket, id, status, data, bytes);
 }
 
 const struct pmi_events pmi_socket_events = {.done = on_done};
-
-int pmi_socket_in_barrier(const struct pmi_socket *socket, uint32_t local_index)
-{
-    assert(local_index < socket->local_count);
-    return socket->clients[local_index].state == PMI_CLIENT_IN_BARRIER;
-}
-
-int pmi_socket_is_waiting(const struct pmi_socket *socket)
-{
-    return socket->in_barrier > 0 && !socket->barrier_is_under_way;
-}
 
 /* ---- input and end ---- */
 
@@ -113,7 +45,7 @@ void pmi_socket_finalized(struct pmi_socket *socket, uint32_t index)
     assert(socket->clients[index].state == PMI_CLIENT_READY);
     socket->clients[index].state = PMI_CLIENT_FINALIZED;
     socket->ops.finalized(socket->ops.context, &process);
-    barrier_check(socket);
+    pmi_socket_barrier_ended(socket, index);
 }
 
 int pmi_socket_input(struct pmi_socket *socket, uint32_t local_index, const void *data,
@@ -144,12 +76,10 @@ int pmi_socket_closed(struct pmi_socket *socket, uint32_t local_index)
     int is_abnormal = client->state != PMI_CLIENT_NEW && client->state < PMI_CLIENT_FINALIZED;
 
     assert(local_index < socket->local_count);
-    if (client->state == PMI_CLIENT_IN_BARRIER && !socket->barrier_is_under_way)
-        socket->in_barrier--;
     client->state = PMI_CLIENT_CLOSED;
     pmi2_forget(socket, local_index);
     pmi_socket_spawn_forget(socket, local_index);
-    barrier_check(socket);
+    pmi_socket_barrier_ended(socket, local_index);
     return is_abnormal;
 }
 
@@ -182,6 +112,7 @@ struct pmi_socket *pmi_socket_create(const struct pmi_socket_config *config)
     for (uint32_t i = 0; i < config->local_count; i++)
         socket->clients[i].protocol = &pmi1_protocol;
     socket->kvs = pmi_kvs_create();
+    pmi_socket_barrier_open(socket);
     socket->attributes = hash_map_create();
     list_init(&socket->attribute_waits);
     socket->name_waits = hash_map_create();
@@ -211,6 +142,7 @@ void pmi_socket_destroy(struct pmi_socket *socket)
         free(value);
     hash_map_destroy(socket->attributes);
     pmi_socket_name_close(socket);
+    pmi_socket_barrier_close(socket);
     pmi_kvs_destroy(socket->kvs);
     free(socket->clients);
     free(socket->local_ranks);

@@ -13,6 +13,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/ranges.h"
 #include "pmix/pmi.h"
 
 struct pmi_socket;
@@ -39,10 +40,19 @@ struct pmi_socket_config {
     const char *spawner; /* the namespace of the processes that have spawned the job; NULL: none */
     const struct pmi_socket_pair *preput; /* values that it is spawned with */
     uint32_t preput_count;
-    /* connected is the client's first message; collective is a barrier of the job, with this node's
-     * puts since the last one as data (may be empty).  Copied. */
+    /* connected is the client's first message; collective is a barrier of the job or of a group of its ranks, with this
+     * node's puts since the last one as data (may be empty).  Copied. */
     const struct pmi_ops *ops;
     pmi_socket_reply_function *reply; /* with the context of ops */
+};
+
+/* A group in whose barrier clients wait. */
+struct pmi_socket_group {
+    const struct ranges *members; /* ranks; none: all */
+    const char *name;             /* pmi_collective.name */
+    const void *handle;
+    uint64_t round;   /* another in its next barrier */
+    int is_under_way; /* for other nodes, not for clients of this one */
 };
 
 /* Nodes [first_node, first_node + nodes) each take the next ranks_per_node ranks. */
@@ -62,10 +72,21 @@ void pmi_socket_destroy(struct pmi_socket *socket);
  * violates its protocol: the owner closes it. */
 int pmi_socket_input(struct pmi_socket *socket, uint32_t local_index, const void *data,
                      size_t bytes, struct error *error);
-/* 1 if the client waits in a barrier. */
+/* 1 if the client waits in a barrier of all. */
 int pmi_socket_in_barrier(const struct pmi_socket *socket, uint32_t local_index);
-/* 1 if clients wait in a barrier for others of this node. */
+/* 1 if clients wait in a barrier of all for others of this node. */
 int pmi_socket_is_waiting(const struct pmi_socket *socket);
+/* 1 if clients wait in the barrier of a group. */
+int pmi_socket_groups_wait(const struct pmi_socket *socket);
+/* Walks the groups of PMI 1.2 in whose barrier clients wait: start with *cursor = 0; 0 at the end. */
+int pmi_socket_group_next(const struct pmi_socket *socket, size_t *cursor,
+                          struct pmi_socket_group *ret_group);
+/* 1 if the client waits in it. */
+int pmi_socket_in_group(const struct pmi_socket_group *group, uint32_t local_index);
+/* Appends what a node contributes to the barrier of a group if a member has ended there. */
+void pmi_socket_put_ended(struct buffer *out);
+/* How many nodes have contributed that, of all nodes' data. */
+uint64_t pmi_socket_count_ended(const void *data, size_t bytes);
 /* The client's socket has closed.  1 if it has sent init but not finalize, which is abnormal. */
 int pmi_socket_closed(struct pmi_socket *socket, uint32_t local_index);
 /* done: all nodes' data of a barrier, concatenated in any order; status < 0 fails it. */

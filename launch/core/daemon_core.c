@@ -247,7 +247,9 @@ static void on_stalled(struct daemon_core *core, const struct daemon_event *even
 
     assert(event->type == JOB_STALLED_LOCAL || event->type == JOB_STALLED_LOCAL_OVER);
     if (event->type == JOB_STALLED_LOCAL) {
-        message.set = *event->places; /* borrowed */
+        message.set = *event->places; /* borrowed, as the next */
+        if (event->ranks != NULL)
+            message.ranks = *event->ranks;
         ranges_add(absent, core->place, core->place);
         for (; ranges_count(absent) < STALL_ASKED_MAX && ranges_next(&message.set, place, &place);
              place++)

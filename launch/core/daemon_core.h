@@ -48,8 +48,8 @@ enum daemon_event_kind {
     DAEMON_EVENT_OUTPUT, /* job, id: index of the rank, type: stream, data; none: see job_wire.h */
     DAEMON_EVENT_INPUT_TAKEN, /* job, number: bytes of its stdin */
     DAEMON_EVENT_MISSED,      /* job, key: see JOB_EVENT_MISSED */
-    DAEMON_EVENT_STALLED,     /* key, places: set, type: enum job_stalled_kind, one of LOCAL */
-    DAEMON_EVENT_SIGNALLED,   /* number, text: who sent it, "" if that is not known */
+    DAEMON_EVENT_STALLED,   /* key, places: set, ranks, type: enum job_stalled_kind, one of LOCAL */
+    DAEMON_EVENT_SIGNALLED, /* number, text: who sent it, "" if that is not known */
     DAEMON_EVENT_HELPER_LOST,
     /* from the starter */
     DAEMON_EVENT_START,        /* start the daemons of the child ranges */
@@ -82,6 +82,7 @@ struct daemon_event {
     size_t data_bytes;
     const struct operation_name *key;
     const struct ranges *places;
+    const struct ranges *ranks; /* NULL: all */
     const struct endpoint_missing *missing;
     struct message *message;     /* not taken */
     struct job_event *job_event; /* its spec is taken */

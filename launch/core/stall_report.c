@@ -137,13 +137,35 @@ static const struct placement_map *map_of(const struct stall_report *report,
     return map;
 }
 
-static uint64_t ranks_of(const struct placement_map *map, const struct ranges *places)
+/* The ranks of a place that take part, added. */
+static void add_ranks(const struct stall_report *report, const struct roll *roll, uint32_t place,
+                      struct ranges *out)
 {
+    const struct placement_map *map = map_of(report, roll);
+    const struct ranges *members = &roll->stalled.ranks;
+    uint32_t count = placement_map_count(map, place - 1);
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t rank = placement_map_rank(map, place - 1, i);
+
+        if (ranges_is_empty(members) || ranges_contains(members, rank))
+            ranges_add(out, rank, rank);
+    }
+}
+
+static uint64_t ranks_of(const struct stall_report *report, const struct roll *roll,
+                         const struct ranges *places)
+{
+    struct ranges ranks = {0};
     uint64_t count = 0;
     uint32_t place = 0;
 
-    for (; ranges_next(places, place, &place); place++)
-        count += placement_map_count(map, place - 1);
+    for (; ranges_next(places, place, &place); place++) {
+        add_ranks(report, roll, place, &ranks);
+        count += ranges_count(&ranks);
+        ranges_clear(&ranks);
+    }
+    ranges_fini(&ranks);
     return count;
 }
 
@@ -161,9 +183,8 @@ static void print_arrived(const struct stall_report *report, const struct roll *
     if (missing->more > 0)
         buffer_printf(out, " and those of %llu more nodes", (unsigned long long)missing->more);
     else
-        buffer_printf(
-            out, "; %llu arrived",
-            (unsigned long long)(ranks_of(map_of(report, roll), &arrived) + roll->arrived));
+        buffer_printf(out, "; %llu arrived",
+                      (unsigned long long)(ranks_of(report, roll, &arrived) + roll->arrived));
     ranges_fini(&arrived);
 }
 
@@ -208,16 +229,10 @@ static void set_timer(struct stall_report *report, uint64_t deadline_ns)
 static void add_place(const struct stall_report *report, struct roll *roll, uint32_t place,
                       uint8_t state)
 {
-    const struct placement_map *map = map_of(report, roll);
     struct group *group = group_of(roll, state, 0);
-    uint32_t count = placement_map_count(map, place - 1);
 
     ranges_add(&group->places, place, place);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t rank = placement_map_rank(map, place - 1, i);
-
-        ranges_add(&group->ranks, rank, rank);
-    }
+    add_ranks(report, roll, place, &group->ranks);
 }
 
 static void add_places(const struct stall_report *report, struct roll *roll,
@@ -267,8 +282,10 @@ static void roll_say(struct stall_report *report, struct roll *roll)
 
 static void roll_ask(struct stall_report *report, struct roll *roll)
 {
-    struct job_roll_request request = {
-        .number = roll->stalled.key.owner, .key = roll->stalled.key, .set = roll->stalled.set};
+    struct job_roll_request request = {.number = roll->stalled.key.owner,
+                                       .key = roll->stalled.key,
+                                       .set = roll->stalled.set,
+                                       .ranks = roll->stalled.ranks}; /* borrowed, as the set */
     const struct allocation *allocation = instance_roster(report->core->instance);
     uint32_t place = 1;
 
@@ -337,6 +354,14 @@ static bool is_old_news(const struct stall_report *report, const struct roll *ro
             now_ns(report) < roll->asked_ns + STALL_AGAIN_MS * NS_PER_MS);
 }
 
+/* The meeting point of a group does not know its ranks: it is heard when a node has reported that some wait there.
+ * (Nodes that stand in for ranks in barriers of groups do so in advance, for which nobody waits.) */
+static bool is_nameless(const struct roll *roll, const struct job_stalled *stalled)
+{
+    return roll == NULL && stalled->kind == JOB_STALLED_MISSING &&
+           job_is_group_barrier(&stalled->key);
+}
+
 void stall_report_take(struct stall_report *report, struct wire_reader *reader)
 {
     struct job_stalled stalled;
@@ -349,8 +374,9 @@ void stall_report_take(struct stall_report *report, struct wire_reader *reader)
         roll_free(report, roll);
         roll = NULL;
     }
-    if (is_over(&stalled) || (roll != NULL && is_old_news(report, roll, &stalled)) ||
-        !is_of_job(report, &stalled) || (roll == NULL && report->count == ROLLS_MAX)) {
+    if (is_over(&stalled) || is_nameless(roll, &stalled) ||
+        (roll != NULL && is_old_news(report, roll, &stalled)) || !is_of_job(report, &stalled) ||
+        (roll == NULL && report->count == ROLLS_MAX)) {
         job_stalled_fini(&stalled);
         return;
     }
@@ -360,6 +386,8 @@ void stall_report_take(struct stall_report *report, struct wire_reader *reader)
         report->count++;
     }
     groups_clear(roll);
+    if (ranges_is_empty(&stalled.ranks))
+        ranges_move(&stalled.ranks, &roll->stalled.ranks);
     job_stalled_fini(&roll->stalled);
     roll->stalled = stalled;
     roll_ask(report, roll);

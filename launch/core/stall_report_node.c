@@ -12,8 +12,9 @@
 
 void stall_report_name(const struct operation_name *key, uint32_t job, char text[STALL_NAME_BYTES])
 {
-    snprintf(text, STALL_NAME_BYTES, "%s %u of job %u",
-             key->kind == JOB_OPERATION_PMI1 ? "barrier" : "fence", key->generation, job);
+    snprintf(text, STALL_NAME_BYTES, "%s %u of %sjob %u",
+             key->kind == JOB_OPERATION_PMI1 ? "barrier" : "fence", key->generation,
+             job_is_group_barrier(key) ? "a group of " : "", job);
 }
 
 static void roll_add(struct job_roll *roll, uint32_t rank, uint8_t state, uint8_t process)
@@ -27,34 +28,48 @@ static void roll_add(struct job_roll *roll, uint32_t rank, uint8_t state, uint8_
             .first = rank, .last = rank, .state = state, .process = process};
 }
 
-/* Whether any rank could still join. */
-static bool roll_of_node(const struct daemon_core *core, const struct job_local *part,
-                         const struct operation_name *key, struct job_roll *ret_roll)
+/* Whether any rank could still join, and whether one cannot. */
+struct roll_left {
+    bool is_any;
+    bool is_lost;
+};
+
+static struct roll_left roll_of_node(const struct daemon_core *core, const struct job_local *part,
+                                     const struct job_roll_request *request,
+                                     struct job_roll *ret_roll)
 {
     const struct daemon_ops *ops = core->ops;
-    bool is_any_left = false;
+    struct roll_left left = {.is_any = false};
 
     ret_roll->count = 0;
     for (uint32_t i = 0; i < part->count; i++) {
         bool has_ended = instance_part_has_ended(core->instance, part->number, i);
+        uint32_t rank = instance_part_rank(core->instance, part, i);
         enum job_stall_state state = JOB_ROLL_ENDED;
 
+        if (!ranges_is_empty(&request->ranks) && !ranges_contains(&request->ranks, rank))
+            continue;
         if (!has_ended)
-            state = ops->pmi->rank_state(core->context, part->number, key, i);
-        is_any_left |= state != JOB_ROLL_ENDED;
-        roll_add(ret_roll, instance_part_rank(core->instance, part, i), (uint8_t)state,
+            state = ops->pmi->rank_state(core->context, part->number, &request->key, i);
+        left.is_any |= state != JOB_ROLL_ENDED;
+        left.is_lost |= state == JOB_ROLL_ENDED || state == JOB_ROLL_FINALIZED;
+        roll_add(ret_roll, rank, (uint8_t)state,
                  state == JOB_ROLL_ENDED ? 0 : ops->ranks->state(core->context, part->number, i));
     }
-    return is_any_left;
+    return left;
 }
 
-/* No rank of this node will ever join. */
+/* No rank of this node will ever join.  The barrier of a group waits for each member, and fails if one has ended. */
 static void none_left(struct daemon_core *core, const struct job_local *part,
                       const struct job_roll_request *request)
 {
     struct job_event event = {.kind = JOB_EVENT_MISSED, .job = request->number};
     char name[STALL_NAME_BYTES];
 
+    if (job_is_group_barrier(&request->key)) {
+        core->ops->pmi->stand_in(core->context, request->number, &request->key, &request->set);
+        return;
+    }
     if (part->spec.on_failure == JOB_ON_FAILURE_CONTINUE)
         core->ops->pmi->stand_in(core->context, request->number, &request->key, &request->set);
     stall_report_name(&request->key, request->number, name);
@@ -82,11 +97,14 @@ int stall_report_answer(struct daemon_core *core, uint32_t id, struct wire_reade
     struct job_roll roll = {0};
     struct buffer answer = {0};
     const struct job_local *part = NULL;
+    struct roll_left left = {.is_any = true};
     int rc = job_roll_request_decode(&request, reader);
 
     if (rc == 0)
         part = part_of(core, &request, &rc);
-    if (rc == 0 && !roll_of_node(core, part, &request.key, &roll))
+    if (rc == 0)
+        left = roll_of_node(core, part, &request, &roll);
+    if (rc == 0 && (job_is_group_barrier(&request.key) ? left.is_lost : !left.is_any))
         none_left(core, part, &request);
     wire_put_u32(&answer, (uint32_t)rc);
     if (rc == 0)

@@ -172,13 +172,14 @@ static void rank_pmi_missed(void *context, const struct operation_name *key)
 }
 
 static void rank_pmi_stalled(void *context, const struct operation_name *key,
-                             const struct ranges *places, uint8_t kind)
+                             const struct ranges *places, const struct ranges *ranks, uint8_t kind)
 {
     const struct daemon_job *job = context;
     struct daemon_event event = {.kind = DAEMON_EVENT_STALLED,
                                  .job = job->number,
                                  .key = key,
                                  .places = places,
+                                 .ranks = ranks,
                                  .type = kind};
 
     daemon_core_step(job->daemon->core, &event);

@@ -105,6 +105,12 @@ uint64_t job_set_id(uint32_t number, enum job_operation operation)
     return hash_mix(((uint64_t)operation << 32) | number);
 }
 
+int job_is_group_barrier(const struct operation_name *key)
+{
+    return key->kind == JOB_OPERATION_PMI1 &&
+           key->set_id != job_set_id(key->owner, JOB_OPERATION_PMI1);
+}
+
 struct operation_name job_key(uint32_t number, enum job_operation operation, uint32_t generation)
 {
     static const uint8_t merges[] = {

@@ -214,5 +214,7 @@ enum job_operation {
 
 /* Name of the set of all nodes of a job, for one kind of operation of the services. */
 uint64_t job_set_id(uint32_t number, enum job_operation operation);
+/* Whether it is a barrier of PMI 1.2, of some of the ranks, and not of all. */
+int job_is_group_barrier(const struct operation_name *key);
 
 #endif

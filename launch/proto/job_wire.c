@@ -298,6 +298,7 @@ void job_stalled_encode(const struct job_stalled *message, struct buffer *out)
     overlay_wire_put_key(&message->key, out);
     wire_put_u8(out, message->kind);
     ranges_encode(&message->set, out);
+    ranges_encode(&message->ranks, out);
     ranges_encode(&message->missing.absent, out);
     ranges_encode(&message->missing.unjoined, out);
     ranges_encode(&message->missing.silent, out);
@@ -311,6 +312,7 @@ int job_stalled_decode(struct job_stalled *ret_message, struct wire_reader *read
     overlay_wire_get_key(reader, &message.key);
     message.kind = (uint8_t)wire_get_varint_max(reader, JOB_STALLED_KIND_COUNT - 1);
     ranges_decode(reader, JOB_RANGES_MAX, &message.set);
+    ranges_decode(reader, JOB_RANGES_MAX, &message.ranks);
     ranges_decode(reader, ENDPOINT_MISSING_RANGES_MAX, &message.missing.absent);
     ranges_decode(reader, ENDPOINT_MISSING_RANGES_MAX, &message.missing.unjoined);
     ranges_decode(reader, ENDPOINT_MISSING_RANGES_MAX, &message.missing.silent);
@@ -326,6 +328,7 @@ int job_stalled_decode(struct job_stalled *ret_message, struct wire_reader *read
 void job_stalled_fini(struct job_stalled *message)
 {
     ranges_fini(&message->set);
+    ranges_fini(&message->ranks);
     ranges_fini(&message->missing.absent);
     ranges_fini(&message->missing.unjoined);
     ranges_fini(&message->missing.silent);
@@ -336,6 +339,7 @@ void job_roll_request_encode(const struct job_roll_request *message, struct buff
     wire_put_u32(out, message->number);
     overlay_wire_put_key(&message->key, out);
     ranges_encode(&message->set, out);
+    ranges_encode(&message->ranks, out);
 }
 
 int job_roll_request_decode(struct job_roll_request *ret_message, struct wire_reader *reader)
@@ -344,8 +348,9 @@ int job_roll_request_decode(struct job_roll_request *ret_message, struct wire_re
 
     overlay_wire_get_key(reader, &message.key);
     ranges_decode(reader, JOB_RANGES_MAX, &message.set);
+    ranges_decode(reader, JOB_RANGES_MAX, &message.ranks);
     if (wire_finish(reader) < 0) {
-        ranges_fini(&message.set);
+        job_roll_request_fini(&message);
         return -EBADMSG;
     }
     *ret_message = message;
@@ -355,6 +360,7 @@ int job_roll_request_decode(struct job_roll_request *ret_message, struct wire_re
 void job_roll_request_fini(struct job_roll_request *message)
 {
     ranges_fini(&message->set);
+    ranges_fini(&message->ranks);
 }
 
 void job_roll_encode(const struct job_roll *message, struct buffer *out)

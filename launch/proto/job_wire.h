@@ -156,6 +156,7 @@ struct job_stalled {
     struct operation_name key;
     uint8_t kind; /* enum job_stalled_kind */
     struct ranges set;
+    struct ranges ranks; /* that take part; none: all, or it is not known */
     struct endpoint_missing missing;
 };
 
@@ -180,6 +181,7 @@ struct job_roll_request {
     uint32_t number;
     struct operation_name key;
     struct ranges set;
+    struct ranges ranks; /* that take part; none: all */
 };
 
 enum job_stall_state {

@@ -268,6 +268,7 @@ struct rank_pmi *rank_pmi_create(const struct rank_pmi_config *config, struct er
     rank_pmi->events = *config->events;
     list_init(&rank_pmi->stand_ins);
     rank_pmi_collective_open(rank_pmi);
+    rank_pmi_stall_group_open(rank_pmi);
     rank_pmi_fetch_open(rank_pmi);
     rank_pmi_request_open(rank_pmi);
     rank_pmi_lazy_open(rank_pmi);
@@ -301,6 +302,7 @@ void rank_pmi_destroy(struct rank_pmi *rank_pmi)
     rank_pmi_abort_close(rank_pmi);
     rank_pmi_collective_close(rank_pmi);
     rank_pmi_stall_close(rank_pmi);
+    rank_pmi_stall_group_close(rank_pmi);
     rank_pmi_stand_in_close(rank_pmi);
     for (uint32_t i = 0; i < rank_pmi->config.job->count; i++)
         client_close(&rank_pmi->clients[i]);
@@ -445,9 +447,13 @@ enum job_stall_state rank_pmi_stall_state(const struct rank_pmi *rank_pmi,
         client->state[key->kind == JOB_OPERATION_PMI1 ? SPEAKER_SOCKET : SPEAKER_PMIX];
 
     assert(index < rank_pmi->config.job->count);
-    if (key->kind == JOB_OPERATION_PMI1 && rank_pmi->socket &&
-        pmi_socket_in_barrier(rank_pmi->socket, index))
+    if (job_is_group_barrier(key)) {
+        if (rank_pmi_group_arrived(rank_pmi, key, index))
+            return JOB_ROLL_ARRIVED;
+    } else if (key->kind == JOB_OPERATION_PMI1 && rank_pmi->socket &&
+               pmi_socket_in_barrier(rank_pmi->socket, index)) {
         return JOB_ROLL_ARRIVED;
+    }
     if (state == CLIENT_FINALIZED)
         return JOB_ROLL_FINALIZED;
     return state == CLIENT_NEVER ? JOB_ROLL_NEW : JOB_ROLL_RUNNING;
@@ -458,6 +464,6 @@ int rank_pmi_result(struct rank_pmi *rank_pmi, const struct operation_name *key,
 {
     int is_ours = rank_pmi_collective_result(rank_pmi, key, status, payload);
 
-    rank_pmi_stand_in_result(rank_pmi, key, status);
+    rank_pmi_stand_in_result(rank_pmi, key, status, payload);
     return is_ours;
 }

@@ -36,10 +36,11 @@ struct rank_pmi_events {
     uint8_t (*process_state)(void *context, uint32_t index);
     /* Others have completed an operation without this node, which has no rank left. */
     void (*missed)(void *context, const struct operation_name *key);
-    /* Ranks of this node wait for others of it in the operation that follows the last one, for so long that it should
-     * be reported, or no longer (enum job_stalled_kind, one of LOCAL). */
+    /* Ranks of this node wait for others of it in the operation that follows the last one, or for any in the barrier of
+     * a group (ranks; NULL: of all), for so long that it should be reported, or no longer (enum job_stalled_kind, one of
+     * LOCAL). */
     void (*stalled)(void *context, const struct operation_name *key, const struct ranges *places,
-                    uint8_t kind);
+                    const struct ranges *ranks, uint8_t kind);
     /* For the user's stderr. */
     void (*text)(void *context, const char *text, size_t text_bytes);
     /* The services cannot go on (the PMIx server did not start, or has died): the job must end. */

@@ -2,7 +2,8 @@
 /*
  * Collective operations: fence, connect and disconnect of PMIx and the barrier of PMI-1 are one
  * operation of the overlay, named by its members, its kind, and its generation, which every member
- * counts separately.  Operations of one set and kind follow each other; those of others do not mix.
+ * counts separately.  Operations of one set and kind follow each other; those of others do not mix.  A barrier of a
+ * group of ranks (PMI 1.2) is a set by its members and its name.
  */
 #include "config.h"
 
@@ -110,11 +111,23 @@ static struct operation_name make_key(const struct rank_pmi *rank_pmi, enum pmi_
         .target = ENDPOINT_TARGET_ALL,
     };
 
-    if (kind == PMI_BARRIER) { /* always of all ranks: the roll call uses that name */
-        key.set_id = job_set_id(number, JOB_OPERATION_PMI1);
+    if (kind == PMI_BARRIER)
         key.kind = JOB_OPERATION_PMI1;
-    }
     return key;
+}
+
+/* That of all ranks, as the roll call names it. */
+static struct operation_name barrier_key(const struct rank_pmi *rank_pmi)
+{
+    struct operation_name key = make_key(rank_pmi, PMI_BARRIER, 0);
+
+    key.set_id = job_set_id(key.owner, JOB_OPERATION_PMI1);
+    return key;
+}
+
+static uint64_t named_set(uint64_t members, const char *name)
+{
+    return hash_mix(members ^ hash_string(name));
 }
 
 static uint32_t generation_next(struct rank_pmi *rank_pmi, const struct operation_name *key,
@@ -132,6 +145,28 @@ static uint32_t generation_next(struct rank_pmi *rank_pmi, const struct operatio
     return ++set->generation;
 }
 
+struct operation_name rank_pmi_group_next(const struct rank_pmi *rank_pmi,
+                                          const struct pmi_socket_group *group,
+                                          struct ranges *ret_places)
+{
+    uint32_t number = rank_pmi->config.job->number, rank = 0;
+    struct pmi_process all = {.job = number, .rank = PMI_RANK_ALL};
+    struct buffer list = {0};
+    struct operation_name key;
+    uint64_t members;
+
+    for (; ranges_next(group->members, rank, &rank); rank++)
+        buffer_append(&list, &(struct pmi_process){.job = number, .rank = rank}, sizeof(all));
+    if (list.length_bytes == 0)
+        buffer_append(&list, &all, sizeof(all));
+    (void)members_set(rank_pmi, (const struct pmi_process *)(const void *)list.data,
+                      list.length_bytes / sizeof(all), &members, ret_places);
+    buffer_fini(&list);
+    key = make_key(rank_pmi, PMI_BARRIER, named_set(members, group->name));
+    key.generation = rank_pmi_last_generation(rank_pmi, key.set_id) + !group->is_under_way;
+    return key;
+}
+
 uint32_t rank_pmi_last_generation(const struct rank_pmi *rank_pmi, uint64_t set_id)
 {
     const struct collective_set *set = hash_map_get_u64(rank_pmi->sets, set_id);
@@ -141,7 +176,7 @@ uint32_t rank_pmi_last_generation(const struct rank_pmi *rank_pmi, uint64_t set_
 
 struct operation_name rank_pmi_barrier_next(const struct rank_pmi *rank_pmi)
 {
-    struct operation_name key = make_key(rank_pmi, PMI_BARRIER, 0);
+    struct operation_name key = barrier_key(rank_pmi);
 
     key.generation = rank_pmi_last_generation(rank_pmi, key.set_id) + 1;
     return key;
@@ -174,7 +209,7 @@ void rank_pmi_collective_stand_in(struct rank_pmi *rank_pmi)
     }
     (void)members_set(rank_pmi, &everyone, 1, &members, &places);
     if (job->spec.mpi & JOB_MPI_PMI1)
-        stand_in_set(rank_pmi, make_key(rank_pmi, PMI_BARRIER, members), &places);
+        stand_in_set(rank_pmi, barrier_key(rank_pmi), &places);
     if (job->spec.mpi & JOB_MPI_PMIX)
         stand_in_set(rank_pmi, make_key(rank_pmi, PMI_FENCE, members), &places);
     ranges_fini(&places);
@@ -205,6 +240,24 @@ static uint32_t lowest_job(const struct pmi_collective *wanted)
     return lowest;
 }
 
+/* Its name, and that of its members. */
+static struct operation_name collective_key(const struct rank_pmi *rank_pmi,
+                                            const struct pmi_collective *wanted, int is_mixed,
+                                            uint64_t *members)
+{
+    int is_named = wanted->name != NULL && wanted->name[0] != '\0';
+    struct operation_name key;
+
+    if (wanted->kind == PMI_BARRIER && !is_named)
+        return barrier_key(rank_pmi);
+    if (is_named)
+        *members = named_set(*members, wanted->name);
+    key = make_key(rank_pmi, wanted->kind, *members);
+    if (is_mixed)
+        key.owner = lowest_job(wanted);
+    return key;
+}
+
 static void begin_collective(struct speaker *speaker, const struct pmi_collective *wanted,
                              int is_mixed)
 {
@@ -216,11 +269,9 @@ static void begin_collective(struct speaker *speaker, const struct pmi_collectiv
     int rc = members_set(rank_pmi, wanted->members, wanted->members_count, &members, &places);
     struct operation_name key;
 
-    if (wanted->name != NULL && wanted->name[0] != '\0')
-        members = hash_mix(members ^ hash_string(wanted->name));
-    key = make_key(rank_pmi, wanted->kind, members);
-    if (is_mixed)
-        key.owner = lowest_job(wanted);
+    key = collective_key(rank_pmi, wanted, is_mixed, &members);
+    if (rc == 0 && wanted->is_lost)
+        stand_in_set(rank_pmi, key, &places);
     if (rc == 0 && rank_pmi_stands_in(rank_pmi, key.set_id))
         rc = -ESRCH; /* ranks have ended meanwhile */
     if (rc == 0 && wanted->kind == PMI_DISCONNECT &&
@@ -246,6 +297,8 @@ static void begin_collective(struct speaker *speaker, const struct pmi_collectiv
         payload = message_create(NULL, 0);
     else if (is_lazy(rank_pmi, collective))
         payload = rank_pmi_lazy_keep(rank_pmi, key.set_id, wanted->data, wanted->data_bytes);
+    else if (wanted->is_lost)
+        payload = rank_pmi_ended_message();
     else
         payload = message_create(wanted->data, wanted->data_bytes);
     rank_pmi->events.contribute(rank_pmi->events.context, &collective->key, &places, payload);

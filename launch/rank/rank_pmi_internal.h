@@ -97,6 +97,11 @@ struct rank_pmi {
         uint8_t is_waiting;
         uint8_t is_told;
     } stall;
+    struct {
+        struct list waits;        /* struct group_wait of rank_pmi_stall_group.c */
+        struct loop_timer *timer; /* NULL before the first */
+        uint8_t is_set;
+    } groups;
     struct rank_pmi_notices notices;
     struct list endings;   /* struct ending: ranks that others abort */
     struct list stand_ins; /* struct stand_in */
@@ -131,13 +136,25 @@ void rank_pmi_collective_stand_in(struct rank_pmi *rank_pmi);
 /* The last operation of this set that was contributed to, 0: none. */
 uint32_t rank_pmi_last_generation(const struct rank_pmi *rank_pmi, uint64_t set_id);
 
-/* The barrier that the next contribution will be to. */
+/* The barrier of all that the next contribution will be to. */
 struct operation_name rank_pmi_barrier_next(const struct rank_pmi *rank_pmi);
+/* That of a group in which clients wait, and the places of its members, added. */
+struct operation_name rank_pmi_group_next(const struct rank_pmi *rank_pmi,
+                                          const struct pmi_socket_group *group,
+                                          struct ranges *ret_places);
 
 /* rank_pmi_stall.c: ranks that wait in a barrier for others of this node, of which the tree knows nothing. */
 /* Something has happened that may have begun or ended this. */
 void rank_pmi_stall_check(struct rank_pmi *rank_pmi);
 void rank_pmi_stall_close(struct rank_pmi *rank_pmi);
+
+/* rank_pmi_stall_group.c: ranks that wait in barriers of groups. */
+void rank_pmi_stall_group_open(struct rank_pmi *rank_pmi);
+void rank_pmi_stall_group_close(struct rank_pmi *rank_pmi);
+void rank_pmi_stall_group_check(struct rank_pmi *rank_pmi);
+/* Whether a local rank waits in the operations of that set, for some time already. */
+int rank_pmi_group_arrived(const struct rank_pmi *rank_pmi, const struct operation_name *key,
+                           uint32_t index);
 
 /* rank_pmi_fetch.c */
 void rank_pmi_fetch_open(struct rank_pmi *rank_pmi);
@@ -237,8 +254,10 @@ int rank_pmi_foreign_open(struct rank_pmi *rank_pmi, const struct job_local *job
 /* rank_pmi_stand_in.c */
 /* An operation has ended, possibly one in which we stand in for ranks. */
 void rank_pmi_stand_in_result(struct rank_pmi *rank_pmi, const struct operation_name *key,
-                              int status);
+                              int status, const struct message *payload);
 int rank_pmi_stands_in(const struct rank_pmi *rank_pmi, uint64_t set_id);
+/* Contributed to the barrier of a group: a member has ended. */
+struct message *rank_pmi_ended_message(void);
 void rank_pmi_stand_in_close(struct rank_pmi *rank_pmi);
 
 #endif

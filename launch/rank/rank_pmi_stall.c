@@ -18,7 +18,7 @@
 static void tell(const struct rank_pmi *rank_pmi, enum job_stalled_kind kind)
 {
     rank_pmi->events.stalled(rank_pmi->events.context, &rank_pmi->stall.key,
-                             &rank_pmi->config.job->places, (uint8_t)kind);
+                             &rank_pmi->config.job->places, NULL, (uint8_t)kind);
 }
 
 static void stall_due(void *context)
@@ -63,6 +63,7 @@ void rank_pmi_stall_check(struct rank_pmi *rank_pmi)
         stall_end(rank_pmi);
     if (is_waiting && !rank_pmi->stall.is_waiting)
         stall_begin(rank_pmi);
+    rank_pmi_stall_group_check(rank_pmi);
 }
 
 void rank_pmi_stall_close(struct rank_pmi *rank_pmi)

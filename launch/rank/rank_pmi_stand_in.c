@@ -2,7 +2,9 @@
 /*
  * A node whose ranks have all ended stands in for them in the exchanges of others, so that the rest
  * of the job can continue: it makes an empty contribution to the next operation of each set that it
- * knows or is asked about and, as soon as one has ended, to the one after that.
+ * knows or is asked about and, as soon as one has ended, to the one after that.  In the barriers of groups (PMI 1.2) it
+ * does so as soon as one member has ended here, and says so, upon which they fail for all; not in advance if all
+ * nodes have said so of the last one, for nobody may call another.
  */
 #include "config.h"
 
@@ -18,12 +20,26 @@ struct stand_in {
     struct list_link node;
     struct operation_name key; /* of the operation contributed to last */
     struct ranges places;
+    int is_idle; /* it has not been contributed to */
 };
 
-static void stand_in_contribute(struct rank_pmi *rank_pmi, const struct stand_in *stand_in)
+struct message *rank_pmi_ended_message(void)
 {
+    struct buffer data = {0};
+    struct message *message;
+
+    pmi_socket_put_ended(&data);
+    message = message_create(data.data, data.length_bytes);
+    buffer_fini(&data);
+    return message;
+}
+
+static void stand_in_contribute(struct rank_pmi *rank_pmi, struct stand_in *stand_in)
+{
+    stand_in->is_idle = 0;
     rank_pmi->events.contribute(rank_pmi->events.context, &stand_in->key, &stand_in->places,
-                                message_create(NULL, 0));
+                                job_is_group_barrier(&stand_in->key) ? rank_pmi_ended_message()
+                                                                     : message_create(NULL, 0));
 }
 
 static struct stand_in *stand_in_find(const struct rank_pmi *rank_pmi, uint64_t set_id)
@@ -48,9 +64,11 @@ int rank_pmi_stands_in(const struct rank_pmi *rank_pmi, uint64_t set_id)
 void rank_pmi_stand_in(struct rank_pmi *rank_pmi, const struct operation_name *key,
                        const struct ranges *places)
 {
-    struct stand_in *stand_in;
+    struct stand_in *stand_in = stand_in_find(rank_pmi, key->set_id);
 
-    if (rank_pmi->stand_ins_count == STAND_INS_MAX || stand_in_find(rank_pmi, key->set_id) ||
+    if (stand_in != NULL && stand_in->is_idle)
+        stand_in_contribute(rank_pmi, stand_in);
+    if (rank_pmi->stand_ins_count == STAND_INS_MAX || stand_in != NULL ||
         rank_pmi_last_generation(rank_pmi, key->set_id) >= key->generation)
         return;
     assert(key->generation > 0);
@@ -71,8 +89,18 @@ static void stand_in_free(struct rank_pmi *rank_pmi, struct stand_in *stand_in)
     free(stand_in);
 }
 
+/* Whether another operation of the set may be expected. */
+static int goes_on(const struct stand_in *stand_in, int status, const struct message *payload)
+{
+    if (!job_is_group_barrier(&stand_in->key))
+        return 1;
+    return status == 0 && payload != NULL &&
+           pmi_socket_count_ended(payload->data, payload->length_bytes) <
+               ranges_count(&stand_in->places);
+}
+
 void rank_pmi_stand_in_result(struct rank_pmi *rank_pmi, const struct operation_name *key,
-                              int status)
+                              int status, const struct message *payload)
 {
     struct stand_in *stand_in = stand_in_find(rank_pmi, key->set_id);
 
@@ -84,8 +112,10 @@ void rank_pmi_stand_in_result(struct rank_pmi *rank_pmi, const struct operation_
         return;
     }
     stand_in->key.generation++;
-    stand_in_contribute(rank_pmi, stand_in);
-    if (status == 0)
+    stand_in->is_idle = 1;
+    if (goes_on(stand_in, status, payload))
+        stand_in_contribute(rank_pmi, stand_in);
+    if (status == 0 && !job_is_group_barrier(key))
         rank_pmi->events.missed(rank_pmi->events.context, key);
 }
 

@@ -20,17 +20,34 @@ static void on_reply(void *context, uint32_t index, const void *data, size_t byt
     buffer_append(&((struct pmi_clients *)context)->replies[index], data, bytes);
 }
 
+static void print_group(const struct pmi_collective *barrier, char *text, size_t text_bytes)
+{
+    struct buffer out = {0};
+
+    buffer_printf(&out, "%s", barrier->name);
+    for (size_t i = 0; i < barrier->members_count; i++)
+        buffer_printf(&out, "%c%d", i > 0 ? ',' : ' ', (int)barrier->members[i].rank);
+    buffer_append_string(&out, barrier->is_lost ? " lost" : "");
+    snprintf(text, text_bytes, "%s", buffer_string(&out));
+    buffer_fini(&out);
+}
+
 static void on_barrier(void *context, const struct pmi_collective *barrier)
 {
     struct pmi_clients *node = context;
 
-    node->barriers += barrier->kind == PMI_BARRIER && barrier->members_count == 1 &&
-                      barrier->members[0].job == PMI_CLIENTS_JOB &&
-                      barrier->members[0].rank == PMI_RANK_ALL;
+    if (barrier->kind == PMI_BARRIER && barrier->name != NULL)
+        print_group(barrier, node->group, sizeof(node->group));
+    else
+        node->barriers += barrier->kind == PMI_BARRIER && barrier->members_count == 1 &&
+                          barrier->members[0].job == PMI_CLIENTS_JOB &&
+                          barrier->members[0].rank == PMI_RANK_ALL;
     node->barrier_id = barrier->id;
     buffer_clear(&node->puts);
     buffer_append(&node->puts, barrier->data, barrier->data_bytes);
-    if (node->done_at_once)
+    if (barrier->is_lost)
+        pmi_clients_done(node, -ESRCH, NULL, 0);
+    else if (node->done_at_once)
         pmi_clients_done(node, 0, barrier->data, barrier->data_bytes);
 }
 

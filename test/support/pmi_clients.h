@@ -16,8 +16,9 @@ struct pmi_clients {
     struct pmi_socket *socket;
     struct buffer replies[PMI_CLIENTS];
     struct buffer puts; /* of the last barrier that it asked for */
-    int barriers;
+    int barriers;       /* of all */
     uint64_t barrier_id;
+    char group[64]; /* the last barrier, if it was of a group: "NAME RANKS", and " lost" */
     int connected;
     int finalized;
     int aborts;

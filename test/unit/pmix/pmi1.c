@@ -24,7 +24,7 @@ static void test_dialogue(void)
 
     pmi_clients_init(&node, 0, "(vector,(0,2,2))");
     is_string(pmi_clients_say(&node, 0, init),
-              "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n", "init");
+              "cmd=response_to_init pmi_version=1 pmi_subversion=2 rc=0\n", "init");
     is_int(node.connected, 1, "the owner is told of it");
     is_string(pmi_clients_say(&node, 0, "cmd=get_maxes\n"),
               "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024 rc=0\n", "get_maxes");
@@ -97,8 +97,9 @@ static void test_barrier(void)
         is_int(nodes[n].barriers, 1, "for the other node");
         buffer_append(&all, nodes[n].puts.data, nodes[n].puts.length_bytes);
     }
-    has_string(pmi_clients_say(&nodes[0], 0, "cmd=get kvsname=job key=k3\n"), "refused",
-               "who waits says nothing else");
+    has_string(pmi_clients_say(&nodes[0], 0, "cmd=get kvsname=job key=k3\n"), "k3_not_found",
+               "another thread may ask meanwhile");
+    has_string(pmi_clients_say(&nodes[0], 0, "cmd=get_appnum\n"), "refused", "for little else");
     for (uint32_t n = 0; n < 2; n++) {
         buffer_clear(&nodes[n].replies[1]);
         pmi_clients_done(&nodes[n], 0, all.data, all.length_bytes);
@@ -145,8 +146,8 @@ static void test_barrier_ends(void)
     pmi_clients_say(&node, 1, "cmd=barrier_in\n");
     buffer_clear(&node.replies[1]);
     pmi_clients_done(&node, 0, unnamed.data, unnamed.length_bytes);
-    is_string(buffer_string(&node.replies[1]), "cmd=barrier_out rc=-1 msg=barrier_failed\n",
-              "or if that has a value without a key");
+    is_string(buffer_string(&node.replies[1]), "cmd=barrier_out rc=-1 msg=a_member_has_ended\n",
+              "or if that has a value without a key, which says why");
     buffer_fini(&unnamed);
     pmi_clients_say(&node, 0, "cmd=barrier_in\n");
     is_int(node.barriers, 4, "one waits");
@@ -161,6 +162,269 @@ static void test_barrier_ends(void)
     is_int(pmi_socket_closed(node.socket, 0), 1, "one dies in the barrier");
     pmi_clients_say(&node, 1, "cmd=barrier_in\n");
     is_int(node.barriers, 1, "the other goes on alone");
+    pmi_clients_fini(&node);
+}
+
+/* ---- groups (PMI 1.2), pmix/pmi_socket_barrier.c ---- */
+
+static void begin(struct pmi_clients *node, uint32_t first_rank)
+{
+    pmi_clients_init(node, first_rank, "");
+    pmi_clients_say(node, 0, init);
+    pmi_clients_say(node, 1, init);
+}
+
+/* The answer to a barrier with that id, as clients 0 and 1 are told it. */
+static void ends(struct pmi_clients *node, uint64_t id, int status, const struct buffer *data,
+                 const char *first, const char *second, const char *name)
+{
+    buffer_clear(&node->replies[0]);
+    buffer_clear(&node->replies[1]);
+    pmi_socket_events.done(node->socket, id, status, data != NULL ? data->data : NULL,
+                           data != NULL ? data->length_bytes : 0);
+    is_string(buffer_string(&node->replies[0]), first, "%s", name);
+    is_string(buffer_string(&node->replies[1]), second, "%s, to the other", name);
+}
+
+static void test_groups(void)
+{
+    struct pmi_clients node;
+    uint64_t world;
+
+    begin(&node, 0);
+    pmi_clients_say(&node, 0, "cmd=barrier_in group=0,2\n");
+    is_string(node.group, "r 0,2", "a group with one rank here and one elsewhere");
+    ends(&node, node.barrier_id, 0, NULL, "cmd=barrier_out rc=0 group=0,2 tag=0\n", "",
+         "has ended");
+    pmi_clients_say(&node, 0, "cmd=barrier_in group=3,1,0:77\n");
+    is_string(node.group, "r 0,2", "one with two here waits for the second");
+    pmi_clients_say(&node, 1, "cmd=barrier_in group=0,1,3:77\n");
+    is_string(node.group, "r77 0,1,3", "and then for the others, in any order");
+    ends(&node, node.barrier_id, 0, NULL, "cmd=barrier_out rc=0 group=3,1,0:77 tag=77\n",
+         "cmd=barrier_out rc=0 group=0,1,3:77 tag=77\n", "each is told what it has said");
+    pmi_clients_say(&node, 0, "cmd=barrier_in group=NODE:5\n");
+    pmi_clients_say(&node, 1, "cmd=barrier_in group=NODE:5\n");
+    is_string(node.group, "n5 0,1", "the ranks of this node");
+    ends(&node, node.barrier_id, 0, NULL, "cmd=barrier_out rc=0 group=NODE:5 tag=5\n",
+         "cmd=barrier_out rc=0 group=NODE:5 tag=5\n", "go on");
+    pmi_clients_say(&node, 0, "cmd=barrier_in group=WORLD:0\n");
+    pmi_clients_say(&node, 1, "cmd=barrier_in\n");
+    is_int(node.barriers, 1, "WORLD without a tag is the barrier of PMI 1.1");
+    world = node.barrier_id;
+    pmi_clients_say(&node, 0, "cmd=barrier_in group=WORLD:a-tag\n");
+    pmi_clients_say(&node, 1, "cmd=barrier_in group=WORLD:a-tag\n");
+    is_string(node.group, "wa-tag -1", "with one it is another");
+    ends(&node, world, 0, NULL, "cmd=barrier_out rc=0 group=WORLD:0 tag=0\n",
+         "cmd=barrier_out rc=0\n", "and both may be under way at once");
+    ends(&node, node.barrier_id, -ETIMEDOUT, NULL,
+         "cmd=barrier_out rc=-1 group=WORLD:a-tag tag=a-tag msg=barrier_failed\n",
+         "cmd=barrier_out rc=-1 group=WORLD:a-tag tag=a-tag msg=barrier_failed\n",
+         "fail each alone");
+    has_string(pmi_clients_say(&node, 0, "cmd=get_appnum\n"), "appnum=0", "and nothing waits");
+    pmi_clients_fini(&node);
+}
+
+/* Threads of one process: several tags, several rounds, and other commands. */
+static void test_threads(void)
+{
+    struct pmi_clients node;
+    uint64_t ids[2];
+
+    begin(&node, 0);
+    for (int i = 0; i < 2; i++) {
+        char line[64];
+
+        snprintf(line, sizeof(line), "cmd=barrier_in group=0,2:t%d\n", i);
+        pmi_clients_say(&node, 0, line);
+        ids[i] = node.barrier_id;
+    }
+    ok(ids[0] != ids[1], "two tags are two barriers");
+    is_string(pmi_clients_say(&node, 0, "cmd=put kvsname=job key=k value=v\n"),
+              "cmd=put_result rc=0 msg=success\n", "a thread puts meanwhile");
+    ends(&node, ids[1], 0, NULL, "cmd=barrier_out rc=0 group=0,2:t1 tag=t1\n", "", "they end");
+    ends(&node, ids[0], 0, NULL, "cmd=barrier_out rc=0 group=0,2:t0 tag=t0\n", "", "in any order");
+    for (int i = 0; i < 3; i++)
+        pmi_clients_say(&node, 0, "cmd=barrier_in group=0,2:t0\n");
+    ids[0] = node.barrier_id;
+    for (int i = 0; i < 3; i++) {
+        ends(&node, ids[0], 0, NULL, "cmd=barrier_out rc=0 group=0,2:t0 tag=t0\n", "",
+             "three times the same tag are three rounds");
+        ok((node.barrier_id != ids[0]) == (i < 2), "one after the other");
+        ids[0] = node.barrier_id;
+    }
+    for (int i = 0; i < 4096; i++)
+        pmi_clients_say(&node, 0, "cmd=barrier_in group=NODE\n");
+    is_string(pmi_clients_say(&node, 0, "cmd=barrier_in group=NODE\n"),
+              "cmd=barrier_out rc=-1 group=NODE tag=0 msg=too_many_barriers_at_once\n",
+              "not without end");
+    has_string(pmi_clients_say(&node, 0, "cmd=barrier_in\n"), "too_many_barriers_at_once",
+               "nor that of all");
+    node.done_at_once = 1;
+    for (int i = 0; i < 4096; i++)
+        pmi_clients_say(&node, 1, "cmd=barrier_in group=NODE\n");
+    has_string(pmi_clients_say(&node, 0, "cmd=get_appnum\n"), "appnum=0", "all of them end");
+    pmi_clients_fini(&node);
+}
+
+/* The keys in what the node has contributed last. */
+static const char *keys_of(const struct pmi_clients *node)
+{
+    static char keys[64];
+    char key[PMI_KVS_KEY_BYTES], value[PMI_KVS_VALUE_BYTES];
+    struct wire_reader reader;
+    size_t used = 0;
+
+    keys[0] = '\0';
+    wire_reader_init(&reader, node->puts.data, node->puts.length_bytes);
+    while (wire_left(&reader) > 0 && wire_status(&reader) == 0 && used < sizeof(keys)) {
+        pmi_kvs_decode_put(&reader, key, value);
+        used += (size_t)snprintf(keys + used, sizeof(keys) - used, "%s ", key);
+    }
+    return keys;
+}
+
+static void put(struct pmi_clients *node, uint32_t index, const char *key)
+{
+    char line[64];
+
+    snprintf(line, sizeof(line), "cmd=put kvsname=job key=%s value=v\n", key);
+    pmi_clients_say(node, index, line);
+}
+
+/* Each barrier has the puts of its members that it has not had. */
+static void test_group_puts(void)
+{
+    struct buffer theirs = {0};
+    struct pmi_clients node;
+    uint64_t first;
+
+    begin(&node, 0);
+    put(&node, 0, "a");
+    put(&node, 1, "b");
+    pmi_clients_say(&node, 0, "cmd=barrier_in group=0,2\n");
+    is_string(keys_of(&node), "a ", "a group has what its members have put");
+    first = node.barrier_id;
+    put(&node, 0, "c");
+    pmi_clients_say(&node, 0, "cmd=barrier_in group=0,2:1\n");
+    is_string(keys_of(&node), "a c ", "another at the same time has all of it");
+    ends(&node, node.barrier_id, 0, NULL, "cmd=barrier_out rc=0 group=0,2:1 tag=1\n", "", "ends");
+    pmi_kvs_encode_put("k", "of 2", &theirs);
+    ends(&node, first, 0, &theirs, "cmd=barrier_out rc=0 group=0,2 tag=0\n", "", "the first ends");
+    has_string(pmi_clients_say(&node, 1, "cmd=get kvsname=job key=k\n"), "value=of 2\n",
+               "and the node knows what others have put");
+    pmi_clients_say(&node, 0, "cmd=barrier_in group=0,2\n");
+    is_string(keys_of(&node), "c ", "its next has what has come since");
+    ends(&node, node.barrier_id, -ETIMEDOUT, NULL,
+         "cmd=barrier_out rc=-1 group=0,2 tag=0 msg=barrier_failed\n", "", "one that fails");
+    pmi_clients_say(&node, 0, "cmd=barrier_in group=0,2\n");
+    is_string(keys_of(&node), "c ", "is made up for");
+    ends(&node, node.barrier_id, 0, NULL, "cmd=barrier_out rc=0 group=0,2 tag=0\n", "",
+         "by the next");
+    for (int i = 0; i < 2; i++) {
+        pmi_clients_say(&node, 0, "cmd=barrier_in\n");
+        pmi_clients_say(&node, 1, "cmd=barrier_in\n");
+        is_string(keys_of(&node), i == 0 ? "a b c " : "d ", "a barrier of all has what is new");
+        put(&node, 0, "d");
+        ends(&node, node.barrier_id, 0, NULL, "cmd=barrier_out rc=0\n", "cmd=barrier_out rc=0\n",
+             "all go on");
+        pmi_clients_say(&node, 0,
+                        i == 0 ? "cmd=barrier_in group=0,3:1\n" : "cmd=barrier_in group=0,3:2\n");
+        is_string(keys_of(&node), i == 0 ? "a c d " : "d d ",
+                  "a group that is new has what not all may know yet");
+        ends(&node, node.barrier_id, 0, NULL,
+             i == 0 ? "cmd=barrier_out rc=0 group=0,3:1 tag=1\n"
+                    : "cmd=barrier_out rc=0 group=0,3:2 tag=2\n",
+             "", "and ends");
+    }
+    buffer_fini(&theirs);
+    pmi_clients_fini(&node);
+}
+
+static void test_group_lost(void)
+{
+    struct buffer ended = {0};
+    struct pmi_clients node;
+
+    begin(&node, 0);
+    pmi_clients_say(&node, 1, "cmd=barrier_in group=0,1,2\n");
+    is_string(pmi_clients_say(&node, 0, "cmd=finalize\n"), "cmd=finalize_ack rc=0\n",
+              "a member finalizes");
+    is_string(node.group, "r 0,1,2 lost", "the others are told that the group has lost it");
+    is_string(buffer_string(&node.replies[1]),
+              "cmd=barrier_out rc=-1 group=0,1,2 tag=0 msg=a_member_has_ended\n", "who waits is");
+    is_string(pmi_clients_say(&node, 1, "cmd=barrier_in group=0,1,2\n"),
+              "cmd=barrier_out rc=-1 group=0,1,2 tag=0 msg=a_member_has_ended\n", "and who comes");
+    is_string(pmi_clients_say(&node, 1, "cmd=barrier_in group=WORLD:1\n"),
+              "cmd=barrier_out rc=-1 group=WORLD:1 tag=1 msg=a_member_has_ended\n",
+              "a group of all is one, too");
+    pmi_clients_say(&node, 1, "cmd=barrier_in group=1,2\n");
+    is_string(node.group, "r 1,2", "others are as before");
+    pmi_socket_put_ended(&ended);
+    ends(&node, node.barrier_id, 0, &ended, "",
+         "cmd=barrier_out rc=-1 group=1,2 tag=0 msg=a_member_has_ended\n",
+         "until another node says that");
+    pmi_clients_say(&node, 1, "cmd=barrier_in\n");
+    is_int(node.barriers, 1, "the barrier of all does without who has finalized");
+    pmi_clients_fini(&node);
+
+    begin(&node, 0);
+    pmi_clients_say(&node, 0, "cmd=barrier_in group=0,1,2\n");
+    pmi_clients_say(&node, 1, "cmd=barrier_in group=0,1,2\n");
+    is_int(pmi_socket_closed(node.socket, 0), 1, "a member dies in the barrier");
+    ends(&node, node.barrier_id, 0, NULL, "", "cmd=barrier_out rc=0 group=0,1,2 tag=0\n",
+         "at which it had arrived");
+    pmi_clients_say(&node, 1, "cmd=barrier_in group=0,1,2\n");
+    is_string(node.group, "r 0,1,2 lost", "the next one fails");
+    pmi_clients_fini(&node);
+    buffer_fini(&ended);
+}
+
+static void test_group_refusals(void)
+{
+    static const struct {
+        const char *group;
+        const char *word;
+    } cases[] = {
+        {"0,4", "rank_of_group_does_not_exist"},  {"0,4294967295", "group_is_no_list_of_ranks"},
+        {"1,2", "caller_is_not_in_group"},        {"0,1,0", "rank_is_twice_in_group"},
+        {"0,,1", "group_is_no_list_of_ranks"},    {"0,1,", "group_is_no_list_of_ranks"},
+        {",0", "group_is_no_list_of_ranks"},      {"", "group_is_no_list_of_ranks"},
+        {"0-1", "group_is_no_list_of_ranks"},     {"WORLDS", "group_is_no_list_of_ranks"},
+        {"node", "group_is_no_list_of_ranks"},    {"+0", "group_is_no_list_of_ranks"},
+        {"0,1:", "tag_malformed_or_too_long"},    {"0,1:a:b", "tag_malformed_or_too_long"},
+        {"0,1:a=b", "tag_malformed_or_too_long"}, {":1", "group_is_no_list_of_ranks"},
+    };
+    struct buffer line = {0};
+    struct pmi_clients node;
+    char expected[160];
+
+    begin(&node, 0);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        buffer_clear(&line);
+        buffer_printf(&line, "cmd=barrier_in group=%s\n", cases[i].group);
+        snprintf(expected, sizeof(expected), "cmd=barrier_out rc=-1 group=%s tag=0 msg=%s\n",
+                 cases[i].group, cases[i].word);
+        is_string(pmi_clients_say(&node, 0, buffer_string(&line)), expected, "group \"%s\"",
+                  cases[i].group);
+    }
+    buffer_clear(&line);
+    buffer_printf(&line, "cmd=barrier_in group=0,1:%064d\n", 7);
+    has_string(pmi_clients_say(&node, 0, buffer_string(&line)), "tag_malformed_or_too_long",
+               "a long tag");
+    buffer_clear(&line);
+    buffer_append_string(&line, "cmd=barrier_in group=");
+    for (int i = 0; i < 20000; i++)
+        buffer_printf(&line, "%d,", i);
+    buffer_append_string(&line, "0\n");
+    has_string(pmi_clients_say(&node, 0, buffer_string(&line)), "msg=rank_is_twice_in_group",
+               "a long list is read to its end");
+    has_string(pmi_clients_say(&node, 0, "cmd=get_appnum\n"), "appnum=0", "and all goes on");
+    is_int(node.barriers + (node.group[0] != '\0'), 0, "nobody else has heard of it");
+    while (line.length_bytes < 1 << 20)
+        buffer_printf(&line, "%d,", 1 << 19);
+    has_string(pmi_clients_refusal(&node, 0, strstr(buffer_string(&line), "0\n") + 2),
+               "longer than", "not a list of this length without its beginning");
+    buffer_fini(&line);
     pmi_clients_fini(&node);
 }
 
@@ -382,11 +646,14 @@ static void test_mapping(void)
 /* Random bytes and pieces of sense, in random pieces. */
 static void test_garbage(void)
 {
-    static const char *const words[] = {
-        "cmd=", "init",         " pmi_version=1", "\n",       "put",
-        "get",  " kvsname=job", " key=k",         " value=",  "mcmd=spawn",
-        "=",    "endcmd",       "barrier_in",     "finalize", " ",
-        "\t",   "\xff"};
+    static const char *const words[] = {"cmd=",         "init",     " pmi_version=1",
+                                        "\n",           "put",      "get",
+                                        " kvsname=job", " key=k",   " value=",
+                                        "mcmd=spawn",   "=",        "endcmd",
+                                        "barrier_in",   "finalize", " ",
+                                        " group=",      "0,1",      "1",
+                                        "NODE",         ":7",       "\t",
+                                        "\xff"};
     struct random_state random;
 
     random_init(&random, 7);
@@ -413,6 +680,11 @@ int main(void)
     test_pieces();
     test_barrier();
     test_barrier_ends();
+    test_groups();
+    test_threads();
+    test_group_puts();
+    test_group_lost();
+    test_group_refusals();
     test_refusals();
     test_limits();
     test_names();

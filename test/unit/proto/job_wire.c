@@ -181,6 +181,7 @@ static void test_stalled(void)
     int refused = 1;
 
     ranges_add(&message.set, 1, 100);
+    ranges_add(&message.ranks, 7, 9);
     ranges_add(&message.missing.absent, 4, 9);
     ranges_add(&message.missing.silent, 20, 20);
     message.missing.more = 11;
@@ -194,7 +195,8 @@ static void test_stalled(void)
     is_int(job_stalled_decode(&back, &reader), 0, "STALLED comes back");
     ok(back.kind == JOB_STALLED_LOCAL && back.key.set_id == message.key.set_id &&
            back.key.generation == 3 && ranges_equal(&back.set, &message.set) &&
-           back.missing.more == 11 && ranges_equal(&back.missing.absent, &message.missing.absent) &&
+           ranges_equal(&back.ranks, &message.ranks) && back.missing.more == 11 &&
+           ranges_equal(&back.missing.absent, &message.missing.absent) &&
            ranges_equal(&back.missing.silent, &message.missing.silent),
        "as it was");
     job_stalled_fini(&back);
@@ -264,11 +266,13 @@ static void test_roll(void)
     struct wire_reader reader;
 
     ranges_add(&request.set, 1, 4);
+    ranges_add(&request.ranks, 2, 2);
     job_roll_request_encode(&request, &bytes);
     wire_reader_init(&reader, bytes.data, bytes.length_bytes);
     is_int(job_roll_request_decode(&request_back, &reader), 0, "a request of ROLL comes back");
     ok(request_back.number == 1 && request_back.key.generation == 2 &&
-           ranges_equal(&request_back.set, &request.set),
+           ranges_equal(&request_back.set, &request.set) &&
+           ranges_equal(&request_back.ranks, &request.ranks),
        "as it was");
     job_roll_request_fini(&request_back);
     job_roll_request_fini(&request);

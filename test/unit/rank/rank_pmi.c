@@ -229,10 +229,10 @@ static void world_ready(void *context)
 }
 
 static void world_stalled(void *context, const struct operation_name *key,
-                          const struct ranges *places, uint8_t kind)
+                          const struct ranges *places, const struct ranges *ranks, uint8_t kind)
 {
-    tell("stalled in %u of %u places: %u", key->generation, (unsigned int)ranges_count(places),
-         kind);
+    tell("stalled in %u of %u places%s: %u", key->generation, (unsigned int)ranges_count(places),
+         ranks != NULL ? " for some ranks" : "", kind);
 }
 
 static const struct rank_pmi_events events = {
@@ -729,7 +729,8 @@ static void says(int fd, const char *line, const char *expected)
 
 static void test_pmi1(void)
 {
-    struct operation_name barrier = {.kind = JOB_OPERATION_PMI1};
+    struct operation_name barrier = {
+        .set_id = job_set_id(7, JOB_OPERATION_PMI1), .owner = 7, .kind = JOB_OPERATION_PMI1};
     struct job job;
     int fds[2];
 
