@@ -28,6 +28,7 @@
 #include "pmix/host_modex.h"
 #include "pmix/host_query.h"
 #include "pmix/host_names.h"
+#include "pmix/host_pull.h"
 #include "pmix/host_request.h"
 #include "pmix/host_spawn.h"
 #include "pmix/host_status.h"
@@ -44,7 +45,7 @@
  * shmem2 and hash), except ds12 of version 4, which serves only clients of version 2 and prints an
  * error when the listener is replaced. hwloc: reading every PCI device and looking for plugins
  * (X11, OpenCL) takes 10 of the 13 ms of PMIx_server_init on a 2-core machine; without them the
- * topology has no I/O devices. */
+ * topology has no I/O devices.  iof_cache: libpmix would keep a million pieces of output without a reader. */
 static const struct {
     const char *name;
     const char *value;
@@ -52,6 +53,7 @@ static const struct {
     int without_devices;
 } settings[] = {
     {"PMIX_MCA_gds", "^ds12", 1, 0},
+    {"PMIX_MCA_pmix_max_iof_cache", "1", 1, 0},
     {"HWLOC_COMPONENTS", "-linux:pci", 0, 1},
     {"HWLOC_PLUGINS_PATH", "/nonexistent", 0, 1},
 };
@@ -81,6 +83,7 @@ static pmix_server_module_t module = {
     .job_control = host_control,
     .get_credential = host_credential_get,
     .validate_credential = host_credential_validate,
+    .iof_pull = host_pull_upcall,
     .tool_connected = host_tool_connected,
 };
 
@@ -208,6 +211,7 @@ static struct host *host_create(const struct host_config *config, struct error *
     if (host_thread_open(error) < 0)
         return NULL;
     host = host_state_create(config);
+    host_pull_open();
     if (library_start(config, error) < 0 || host_entry_watch(host_thread_descriptor(), error) < 0)
         return NULL;
     return host;
@@ -217,6 +221,7 @@ static void host_process(struct host *host)
 {
     host_entry_refused(host);
     host_thread_run(host);
+    host_pull_run(host);
 }
 
 static int host_descriptor(const struct host *host)
@@ -278,6 +283,10 @@ static void host_notice(void *speaker, enum pmi_notice_kind kind, const struct p
     assert(kind < PMI_NOTICE_KIND_COUNT);
     if (kind == PMI_NOTICE_EVENT)
         host_event_deliver(speaker, data, data_bytes);
+    else
+        host_pull_output(speaker, process,
+                         kind == PMI_NOTICE_OUTPUT_END ? 0 : (kind == PMI_NOTICE_STDOUT ? 1 : 2),
+                         data, data_bytes);
 }
 
 struct check {

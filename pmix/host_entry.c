@@ -61,6 +61,15 @@ int host_entry_watch(int fd, struct error *error)
     return 0;
 }
 
+void host_entry_watch_output(int fd)
+{
+    struct epoll_event event = {.events = EPOLLOUT | EPOLLRDHUP | EPOLLONESHOT};
+
+    assert(fd >= 0 && door.refusals >= 0);
+    if (epoll_ctl(door.refusals, EPOLL_CTL_ADD, fd, &event) < 0 && errno == EEXIST)
+        (void)epoll_ctl(door.refusals, EPOLL_CTL_MOD, fd, &event);
+}
+
 /* The directory's name may be too long for an address: it is referred to by a descriptor, which
  * stays open. */
 static int address_make(const char *directory)

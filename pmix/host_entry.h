@@ -33,6 +33,8 @@ int host_entry_tool_connected(void);
  * and closes them. */
 int host_entry_watch(int fd, struct error *error);
 int host_entry_descriptor(void);
+/* Wakes the main thread once, when fd has room for output or its other end has gone. */
+void host_entry_watch_output(int fd);
 void host_entry_refused(struct host *host);
 
 #endif

@@ -437,12 +437,23 @@ void host_job_open(struct host *host, const struct pmi_job *job)
     host->ops.opened(host->ops.context, job->number, rc, error.text, (int32_t)getpid());
 }
 
+/* The next job with processes here; others have no speaker that passes on a request. */
+static const struct host_registration *with_local(const struct host *host, size_t *cursor)
+{
+    const struct host_registration *registration;
+
+    do
+        registration = hash_map_next(host->jobs, cursor);
+    while (registration != NULL && registration->local_count == 0);
+    return registration;
+}
+
 int host_job_any(const struct host *host, struct pmi_process *ret_process)
 {
     size_t cursor = 0;
-    const struct host_registration *registration = hash_map_next(host->jobs, &cursor);
+    const struct host_registration *registration = with_local(host, &cursor);
 
-    if (registration == NULL || registration->local_count == 0)
+    if (registration == NULL)
         return 0;
     *ret_process =
         (struct pmi_process){.job = registration->number, .rank = registration->local_ranks[0]};
@@ -619,7 +630,7 @@ int host_job_first(const struct host *host, char namespace[PMI_NAMESPACE_BYTES])
     const struct host_registration *registration;
     size_t cursor = 0;
 
-    registration = hash_map_next(host->jobs, &cursor);
+    registration = with_local(host, &cursor);
     if (registration == NULL)
         return -ENOENT;
     memcpy(namespace, registration->namespace, strlen(registration->namespace) + 1);

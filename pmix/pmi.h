@@ -67,6 +67,7 @@ enum pmi_request_kind {
     PMI_REQUEST_NOTIFY,
     PMI_REQUEST_QUERY,
     PMI_REQUEST_CONTROL,
+    PMI_REQUEST_PULL,
     PMI_REQUEST_KIND_COUNT
 };
 
@@ -80,7 +81,13 @@ struct pmi_request {
 };
 
 /* Notices to a speaker, likewise. */
-enum pmi_notice_kind { PMI_NOTICE_EVENT, PMI_NOTICE_KIND_COUNT };
+enum pmi_notice_kind {
+    PMI_NOTICE_EVENT,
+    PMI_NOTICE_STDOUT, /* of the process; pmi_pull.h */
+    PMI_NOTICE_STDERR,
+    PMI_NOTICE_OUTPUT_END, /* of the job */
+    PMI_NOTICE_KIND_COUNT
+};
 
 /* Requests of a speaker.  Everything pointed to is valid during the call only. */
 struct pmi_ops {

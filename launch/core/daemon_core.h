@@ -151,6 +151,8 @@ struct daemon_pmi_ops {
                      const struct ranges *places);
     /* JOB_MESSAGE_QUERY: appends the answer, or refuses with a negative errno. */
     int (*query)(void *context, const void *data, size_t bytes, struct buffer *answer);
+    /* A copy of output, of a job that may have no part here; false: nobody is left to take it. */
+    bool (*output)(void *context, const struct job_pulled *output);
 };
 
 /* The starter, and the daemons that it has started. */

@@ -43,6 +43,7 @@ struct daemon_core {
     struct hash_map *notices;    /* root: job and place -> id of its last request; NULL: none yet */
     struct names *names;         /* NULL until a name is asked for */
     struct ranges lost;          /* places, until then */
+    struct list pullers;         /* root: struct puller (daemon_core_pull.c) */
     struct list kept;            /* struct kept_event: posted from within a step */
     bool is_stepping;
     bool has_joined;
@@ -103,6 +104,19 @@ int daemon_core_notice_request(struct daemon_core *core, const struct daemon_eve
 int daemon_core_notice_broadcast(struct daemon_core *core, const struct message *message);
 /* Root: nothing is left of the job. */
 void daemon_core_notice_forget(struct daemon_core *core, uint32_t job);
+
+/* daemon_core_pull.c: copies of output. */
+/* Root: JOB_MESSAGE_PULL; reader stands after the kind.  The status for the one who asks. */
+int daemon_core_pull_request(struct daemon_core *core, uint32_t place, struct wire_reader *reader);
+/* Root: JOB_MESSAGE_PULL_GONE, and what follows the kind in JOB_MESSAGE_OUTPUT. */
+void daemon_core_pull_refused(struct daemon_core *core, uint32_t place, struct wire_reader *reader);
+void daemon_core_pull_output(struct daemon_core *core, const struct wire_reader *reader);
+/* Root: all output of the job has arrived. */
+void daemon_core_pull_ended(struct daemon_core *core, uint32_t job);
+void daemon_core_pull_lost(struct daemon_core *core, const struct ranges *places);
+/* JOB_MESSAGE_PULLED, likewise. */
+void daemon_core_pull_came(struct daemon_core *core, struct wire_reader *reader);
+void daemon_core_pull_close(struct daemon_core *core);
 
 /* daemon_core_names.c: the name service (names.h). */
 void daemon_core_names_lost(struct daemon_core *core, const struct ranges *places);

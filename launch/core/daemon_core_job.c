@@ -93,6 +93,7 @@ static void run_at_root(struct daemon_core *core, const struct job_action *actio
         reply_spawned(core, action);
         break;
     case JOB_ACTION_ENDED:
+        daemon_core_pull_ended(core, action->job);
         stall_report_job_ended(core->stalls, action->job);
         names_job_ended(core->names, action->job);
         clients_action(core->clients, action);
@@ -117,6 +118,7 @@ static void run_action(struct daemon_core *core, struct job_action *action)
         break;
     case JOB_ACTION_FORGET:
         daemon_core_notice_forget(core, action->job);
+        daemon_core_pull_ended(core, action->job); /* of those that came late */
         core->tree->forget(core->tree_context, action->job, &action->places);
         break;
     case JOB_ACTION_OPEN:

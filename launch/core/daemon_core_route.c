@@ -22,6 +22,13 @@ typedef void message_handler(struct daemon_core *core, uint32_t source, struct w
 static void output_came(struct daemon_core *core, uint32_t source, struct wire_reader *reader)
 {
     clients_output(core->clients, source, reader->position, wire_left(reader));
+    daemon_core_pull_output(core, reader);
+}
+
+static void copy_came(struct daemon_core *core, uint32_t source, struct wire_reader *reader)
+{
+    (void)source;
+    daemon_core_pull_came(core, reader);
 }
 
 static void input_was_taken(struct daemon_core *core, uint32_t source, struct wire_reader *reader)
@@ -73,6 +80,8 @@ static const struct {
     [JOB_MESSAGE_STDIN_ACK] = {.at_root = input_was_taken},
     [JOB_MESSAGE_TEXT] = {.at_root = text_came},
     [JOB_MESSAGE_STALLED] = {.at_root = operation_stalls},
+    [JOB_MESSAGE_PULL_GONE] = {.at_root = daemon_core_pull_refused},
+    [JOB_MESSAGE_PULLED] = {.elsewhere = copy_came},
     [JOB_MESSAGE_CREDIT] = {.elsewhere = credit_came},
     [JOB_MESSAGE_STDIN] = {.elsewhere = input_came},
 };
@@ -148,10 +157,11 @@ static int map_is_asked_for(struct daemon_core *core, const struct daemon_event 
     return rc;
 }
 
-static int answer_control(struct daemon_core *core, const struct daemon_event *event,
-                          struct wire_reader *reader)
+static int answer_order(struct daemon_core *core, const struct daemon_event *event, uint8_t kind,
+                        struct wire_reader *reader)
 {
-    int rc = daemon_core_control(core, reader);
+    int rc = kind == JOB_MESSAGE_CONTROL ? daemon_core_control(core, reader)
+                                         : daemon_core_pull_request(core, event->place, reader);
 
     if (rc == 0)
         reply_with(core, event, 0, &(struct buffer){0});
@@ -180,8 +190,8 @@ void daemon_core_route_request(struct daemon_core *core, const struct daemon_eve
         rc = map_is_asked_for(core, event, &reader);
     else if (kind == JOB_MESSAGE_NOTICE && daemon_core_is_root(core))
         rc = daemon_core_notice_request(core, event);
-    else if (kind == JOB_MESSAGE_CONTROL)
-        rc = answer_control(core, event, &reader);
+    else if (kind == JOB_MESSAGE_CONTROL || kind == JOB_MESSAGE_PULL)
+        rc = answer_order(core, event, kind, &reader);
     else
         (void)daemon_core_names_request(core, kind, event, &reader, &rc);
     if (rc < 0)
@@ -233,5 +243,6 @@ void daemon_core_route_lost(struct daemon_core *core, const struct daemon_event 
     core->ops->ranks->renew_credit(core->context);
     core->ops->pmi->lost(core->context, event->places);
     daemon_core_names_lost(core, event->places);
+    daemon_core_pull_lost(core, event->places);
     daemon_core_job(core, &lost);
 }

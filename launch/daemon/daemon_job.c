@@ -545,6 +545,20 @@ static int pmi_query(void *context, const void *data, size_t bytes, struct buffe
     return daemon_query(context, data, bytes, answer);
 }
 
+static bool pmi_output(void *context, const struct job_pulled *output)
+{
+    static const enum pmi_notice_kind kinds[] = {PMI_NOTICE_OUTPUT_END, PMI_NOTICE_STDOUT,
+                                                 PMI_NOTICE_STDERR};
+    const struct pmi_process process = {.job = output->number, .rank = output->rank};
+    struct pmi_node *node = ((struct daemon *)context)->pmi_node;
+
+    assert(output->stream < sizeof(kinds) / sizeof(kinds[0]));
+    if (node == NULL || (output->stream != 0 && !pmi_node_is_used(node)))
+        return false;
+    pmi_node_events.notice(node, kinds[output->stream], &process, output->data, output->data_bytes);
+    return true;
+}
+
 const struct daemon_pmi_ops daemon_pmi_ops = {
     .result = pmi_result,
     .request = pmi_request,
@@ -555,4 +569,5 @@ const struct daemon_pmi_ops daemon_pmi_ops = {
     .rank_state = pmi_rank_state,
     .stand_in = pmi_stand_in,
     .query = pmi_query,
+    .output = pmi_output,
 };

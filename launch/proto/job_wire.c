@@ -180,6 +180,83 @@ int job_control_decode(struct job_control *ret_message, struct wire_reader *read
     return 0;
 }
 
+void job_pull_encode(const struct job_pull *message, struct buffer *out)
+{
+    assert(message->kind < JOB_PULL_KIND_COUNT && message->channels <= 3);
+    wire_put_u8(out, message->kind);
+    wire_put_u32(out, message->number);
+    wire_put_u64(out, message->version);
+    wire_put_u32(out, message->bytes);
+    wire_put_u8(out, message->channels);
+    ranges_encode(&message->ranks, out);
+}
+
+int job_pull_decode(struct job_pull *ret_message, struct wire_reader *reader)
+{
+    struct job_pull message = {.kind = wire_get_u8(reader)};
+
+    message.number = wire_get_u32(reader);
+    message.version = wire_get_u64(reader);
+    message.bytes = wire_get_u32(reader);
+    message.channels = wire_get_u8(reader);
+    if (message.kind >= JOB_PULL_KIND_COUNT || message.channels > 3)
+        wire_fail(reader);
+    ranges_decode(reader, JOB_RANGES_MAX, &message.ranks);
+    if (wire_finish(reader) < 0) {
+        ranges_fini(&message.ranks);
+        return -EBADMSG;
+    }
+    *ret_message = message;
+    return 0;
+}
+
+int job_pulled_decode(struct job_pulled *ret_message, struct wire_reader *reader)
+{
+    struct job_pulled message = {.number = wire_get_u32(reader)};
+
+    message.rank = wire_get_u32(reader);
+    message.stream = wire_get_u8(reader);
+    if (message.stream > 2)
+        wire_fail(reader);
+    if (wire_status(reader) < 0)
+        return -EBADMSG;
+    message.data = reader->position;
+    message.data_bytes = wire_left(reader);
+    *ret_message = message;
+    return 0;
+}
+
+struct message *job_pulled_end_message(uint32_t number)
+{
+    struct buffer payload = {0};
+    struct message *message;
+
+    wire_put_u32(&payload, number);
+    wire_put_u32(&payload, JOB_RANK_ALL);
+    wire_put_u8(&payload, 0);
+    message = job_request_message(JOB_MESSAGE_PULLED, payload.data, payload.length_bytes);
+    buffer_fini(&payload);
+    return message;
+}
+
+struct message *job_pull_gone_message(uint32_t number)
+{
+    struct buffer payload = {0};
+    struct message *message;
+
+    wire_put_u32(&payload, number);
+    message = job_request_message(JOB_MESSAGE_PULL_GONE, payload.data, payload.length_bytes);
+    buffer_fini(&payload);
+    return message;
+}
+
+uint32_t job_pull_gone_decode(struct wire_reader *reader)
+{
+    uint32_t number = wire_get_u32(reader);
+
+    return wire_finish(reader) == 0 ? number : 0;
+}
+
 void job_signal_encode(uint32_t number, uint32_t signal, const struct ranges *ranks,
                        struct buffer *out)
 {

@@ -69,6 +69,10 @@ enum job_message {
     JOB_MESSAGE_NAME_WATCH, /* to the root: answered when the job has ended */
     /* request: struct job_abort_request; its reply, when they have ended: i32 status */
     JOB_MESSAGE_ABORT,
+    /* request to the root: struct job_pull; its reply: i32 status */
+    JOB_MESSAGE_PULL,
+    JOB_MESSAGE_PULLED, /* from the root: struct job_pulled */
+    JOB_MESSAGE_PULL_GONE, /* to the root: u32 number: nobody is left here to whom its output could go */
     JOB_MESSAGE_COUNT
 };
 
@@ -237,6 +241,37 @@ struct job_abort_request {
 /* With the message's kind, which has been read before the rest is decoded. */
 void job_abort_request_encode(const struct job_abort_request *request, struct buffer *out);
 int job_abort_request_decode(struct job_abort_request *ret_request, struct wire_reader *reader);
+
+/* Requests a copy of a job's output (pmix/pmi_pull.h has the same). */
+#define JOB_PULL_WINDOW (4u * 1024 * 1024)
+
+enum job_pull_kind { JOB_PULL_SET, JOB_PULL_TAKEN, JOB_PULL_KIND_COUNT };
+
+struct job_pull {
+    uint8_t kind; /* enum job_pull_kind */
+    uint32_t number;
+    uint64_t version;
+    uint32_t bytes;
+    uint8_t channels;    /* 1: stream 1, 2: stream 2; 0: nothing */
+    struct ranges ranks; /* none: all */
+};
+
+/* A piece of it, in the form of JOB_MESSAGE_OUTPUT. */
+struct job_pulled {
+    uint32_t number;
+    uint32_t rank;
+    uint8_t stream;   /* 0: the job's end */
+    const void *data; /* inside the message */
+    size_t data_bytes;
+};
+
+/* Without the kind. */
+void job_pull_encode(const struct job_pull *message, struct buffer *out);
+int job_pull_decode(struct job_pull *ret_message, struct wire_reader *reader);
+int job_pulled_decode(struct job_pulled *ret_message, struct wire_reader *reader);
+struct message *job_pulled_end_message(uint32_t number);
+struct message *job_pull_gone_message(uint32_t number);
+uint32_t job_pull_gone_decode(struct wire_reader *reader); /* 0: it is invalid */
 
 #define JOB_TARGETS_MAX (1u << 20)
 #define JOB_RANK_ALL    UINT32_MAX

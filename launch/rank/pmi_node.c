@@ -384,6 +384,11 @@ void pmi_node_close(struct pmi_node *node, uint32_t job)
     flush_requests(node);
 }
 
+int pmi_node_is_used(const struct pmi_node *node)
+{
+    return node->remote != NULL && pmi_remote_jobs(node->remote) > 0;
+}
+
 void pmi_node_admit(struct pmi_node *node, int fd, const struct pmi_process *process,
                     const void *message, size_t message_bytes)
 {

@@ -63,6 +63,8 @@ const char *pmi_node_directory(const struct pmi_node *node);
 int pmi_node_open(struct pmi_node *node, const struct pmi_job *job, const struct pmi_ops *ops,
                   struct error *error);
 void pmi_node_close(struct pmi_node *node, uint32_t job);
+/* 1 if a server runs and a job is open there. */
+int pmi_node_is_used(const struct pmi_node *node);
 /* Takes fd. */
 void pmi_node_admit(struct pmi_node *node, int fd, const struct pmi_process *process,
                     const void *message, size_t message_bytes);

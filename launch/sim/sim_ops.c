@@ -336,6 +336,13 @@ static int pmi_query(void *context, const void *data, size_t bytes, struct buffe
     return -ENOTSUP;
 }
 
+static bool pmi_output(void *context, const struct job_pulled *output)
+{
+    (void)context;
+    (void)output;
+    return false;
+}
+
 static const struct daemon_pmi_ops pmi_ops = {
     .result = pmi_result,
     .request = pmi_request,
@@ -346,6 +353,7 @@ static const struct daemon_pmi_ops pmi_ops = {
     .rank_state = pmi_rank_state,
     .stand_in = pmi_stand_in,
     .query = pmi_query,
+    .output = pmi_output,
 };
 
 /* ---- the end ---- */

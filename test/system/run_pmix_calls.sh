@@ -122,8 +122,6 @@ logged log:stderr:syspri SUCCESS "banyan: text for stderr" "which is ignored if 
 
 # ---- What is not served ----
 
-calls 0 "pull=NOT-SUPPORTED fence=SUCCESS" "pull is refused" "${four[@]}" -- pull fence
-
 # The directives of PMIx_Allocation_request by their numbers: new, extend, release and reacquire; others, and vendors', are
 # no request.
 refused() {
