@@ -287,6 +287,21 @@ static void add_own(const struct host *host, const struct pmi_notice *notice,
         PMIX_INFO_LOAD(info_next(array), PMIX_EXIT_CODE, &status, PMIX_INT);
 }
 
+/* Who is meant: processes, or the tool that has spawned a job. */
+static void add_targets(const struct host *host, const struct pmi_notice *notice,
+                        struct info_array *array)
+{
+    pmix_proc_t tool;
+
+    if ((notice->event == PMI_EVENT_JOB_ENDED || notice->event == PMI_EVENT_STOPPED) &&
+        notice->text[0] != '\0') {
+        PMIX_LOAD_PROCID(&tool, notice->text, notice->targets[0].rank);
+        PMIX_INFO_LOAD(info_next(array), PMIX_EVENT_CUSTOM_RANGE, &tool, PMIX_PROC);
+        return;
+    }
+    add_processes(host, PMIX_EVENT_CUSTOM_RANGE, notice->targets, notice->targets_count, array);
+}
+
 static pmix_status_t code_of(const struct pmi_notice *notice)
 {
     static const pmix_status_t codes[PMI_EVENT_COUNT] = {
@@ -319,7 +334,7 @@ void host_event_deliver(struct host *host, const void *data, size_t data_bytes)
         unpack_info(&notice, &array);
     else
         add_own(host, &notice, &array);
-    add_processes(host, PMIX_EVENT_CUSTOM_RANGE, notice.targets, notice.targets_count, &array);
+    add_targets(host, &notice, &array);
     name_process(host, &notice.source, &source);
     (void)PMIx_Notify_event(code_of(&notice), &source, PMIX_RANGE_CUSTOM, array.items, array.count,
                             on_notified, NULL);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pmix/host_job.h"
 #include "pmix/host_request.h"
 #include "pmix/host_status.h"
 #include "pmix/pmi_spawn.h"
@@ -21,7 +22,7 @@ struct host_spawn {
 };
 
 /* Directives that are obeyed, and those that libpmix itself adds or that say what is so anyway: output
- * goes to the user, a process that spawns is a client, and gets an event when its job ends. */
+ * goes to the user, who spawns is a client or a tool, and gets an event when the job ends. */
 static const char *const known[] = {PMIX_WDIR,
                                     PMIX_HOST,
                                     PMIX_MAPBY,
@@ -50,6 +51,7 @@ static const char *const known[] = {PMIX_WDIR,
                                     PMIX_FWD_STDERR,
                                     PMIX_NOTIFY_COMPLETION,
                                     PMIX_REQUESTOR_IS_CLIENT,
+                                    PMIX_REQUESTOR_IS_TOOL,
                                     PMIX_PARENT_ID,
                                     PMIX_SPAWNED,
                                     NULL};
@@ -381,7 +383,11 @@ pmix_status_t host_spawn_upcall(const pmix_proc_t *proc, const pmix_info_t job_i
     waiting->context = context;
     waiting->request.kind = PMI_REQUEST_SPAWN;
     waiting->request.answer = spawn_answer;
-    host_process_from_pmix(proc, &waiting->request.caller);
+    host_job_caller(host_self(), proc, &waiting->request.caller);
+    if (waiting->request.caller.rank == PMI_RANK_ALL) {
+        pmi_spawn_set(&spawn.tool, proc->nspace);
+        spawn.tool_rank = proc->rank;
+    }
     pmi_spawn_encode(&spawn, &waiting->request.data);
     pmi_spawn_fini(&spawn);
     host_request_send(&waiting->request);

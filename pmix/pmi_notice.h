@@ -24,7 +24,8 @@ enum pmi_event {
     PMI_EVENT_ABORTED, /* ended because another process has asked for it; code: the status given */
     PMI_EVENT_NODE_LOST, /* with the affected processes; text: its name */
     PMI_EVENT_JOB_ENDED, /* code: its exit status; affected: all of it */
-    PMI_EVENT_STOPPED,   /* code: enum pmi_stop; affected: all of a job */
+    PMI_EVENT_STOPPED, /* code: enum pmi_stop; affected: all of a job.  Of this and the last the text is "", or the
+                            namespace of the tool that has spawned the job, which is then the target. */
     PMI_EVENT_COUNT
 };
 

@@ -94,6 +94,7 @@ void pmi_spawn_fini(struct pmi_spawn *spawn)
     }
     rule_fini(&spawn->rule);
     free(spawn->target.namespace);
+    free(spawn->tool);
     free(spawn->apps);
     free(spawn->preput);
     pmi_spawn_init(spawn);

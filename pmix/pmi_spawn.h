@@ -66,6 +66,8 @@ struct pmi_spawn {
     uint32_t run_timeout_s; /* until they have ended */
     enum pmi_stop stop;
     struct pmi_spawn_target target;
+    char *tool;         /* the namespace of a tool that asks for the job; NULL: a process does */
+    uint32_t tool_rank; /* within it */
     struct pmi_spawn_pair *preput;
     uint32_t preput_count;
 };

@@ -96,6 +96,8 @@ void pmi_spawn_encode(const struct pmi_spawn *spawn, struct buffer *out)
     wire_put_u32(out, spawn->target.rank);
     wire_put_varint(out, spawn->target.per_node);
     wire_put_varint(out, spawn->target.per_process);
+    wire_put_optional_string(out, spawn->tool);
+    wire_put_u32(out, spawn->tool_rank);
     wire_put_varint(out, spawn->preput_count);
     for (uint32_t i = 0; i < spawn->preput_count; i++) {
         wire_put_string(out, spawn->preput[i].key);
@@ -135,6 +137,8 @@ int pmi_spawn_decode(struct pmi_spawn *ret_spawn, const void *data, size_t bytes
     ret_spawn->target.rank = wire_get_u32(&reader);
     ret_spawn->target.per_node = (uint32_t)wire_get_varint_max(&reader, UINT16_MAX);
     ret_spawn->target.per_process = (uint32_t)wire_get_varint_max(&reader, UINT16_MAX);
+    ret_spawn->tool = wire_get_optional_string(&reader, PMI_NAMESPACE_BYTES - 1);
+    ret_spawn->tool_rank = wire_get_u32(&reader);
     get_preput(&reader, ret_spawn);
     if (wire_finish(&reader) < 0 || count == 0) {
         pmi_spawn_fini(ret_spawn);

@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/time.h"
@@ -86,27 +87,49 @@ static void say_failure(const struct job *job, const char *why, struct job_actio
 {
     struct buffer text = {0};
 
-    buffer_printf(&text, "job %u, which rank %u of job %u has spawned, does not run: %s",
-                  job->number, job->spec.parent_rank, job->spec.parent, why);
+    if (job->spec.tool != NULL)
+        buffer_printf(&text, "job %u, which a tool has spawned, does not run: %s", job->number,
+                      why);
+    else
+        buffer_printf(&text, "job %u, which rank %u of job %u has spawned, does not run: %s",
+                      job->number, job->spec.parent_rank, job->spec.parent, why);
     job_actions_text(actions, job->number, LOG_LEVEL_WARNING, buffer_string(&text));
     buffer_fini(&text);
 }
 
-/* The process that has spawned it, if it lives.  stop: PMI_STOP_NONE: it has ended, with this status. */
+/* Where the process or tool is that has spawned it, if it lives. */
+static void parent_places(const struct job *job, struct ranges *ret_places)
+{
+    instance_job_places(job->instance, job->spec.parent,
+                        job->spec.tool != NULL ? JOB_RANK_ALL : job->spec.parent_rank, ret_places);
+    if (job->spec.tool == NULL)
+        return;
+    if (!ranges_contains(ret_places, job->asker.place)) {
+        ranges_clear(ret_places);
+        return;
+    }
+    ranges_clear(ret_places);
+    ranges_add(ret_places, job->asker.place, job->asker.place);
+}
+
+/* stop: PMI_STOP_NONE: it has ended, with this status. */
 static void tell_parent(const struct job *job, uint32_t status, enum pmi_stop stop,
                         struct job_actions *actions)
 {
-    struct job_target parent = {job->spec.parent, job->spec.parent_rank};
+    const char *tool = job->spec.tool;
+    struct job_target parent = {tool != NULL ? 0 : job->spec.parent, job->spec.parent_rank};
     struct job_notice notice = {.number = job->spec.parent,
                                 .child = job->number,
                                 .status = status,
                                 .stop = stop,
                                 .targets = &parent,
-                                .targets_count = 1};
+                                .targets_count = 1,
+                                .data = tool,
+                                .data_bytes = tool != NULL ? strlen(tool) : 0};
     struct ranges places = {0};
     struct buffer payload = {0};
 
-    instance_job_places(job->instance, parent.number, parent.rank, &places);
+    parent_places(job, &places);
     if (!ranges_is_empty(&places)) {
         job_notice_encode(&notice, &payload);
         job_actions_broadcast(actions, job->number, &places, &payload);

@@ -38,6 +38,7 @@ void job_spec_fini(struct job_spec *spec)
     }
     free(spec->preput);
     free(spec->target);
+    free(spec->tool);
     placement_fini(&spec->placement);
     *spec = (struct job_spec){0};
 }

@@ -68,6 +68,9 @@ struct job_spec {
     uint32_t target_rank; /* or PMI_RANK_ALL */
     uint32_t parent;      /* the job of the process that has spawned it; 0: a client's */
     uint32_t parent_rank; /* of that process */
+    char *
+        tool; /* NULL, or the namespace of a tool that has spawned it through the parent's PMIx server, and whose rank
+                   the above is */
     uint32_t
         start_timeout_s; /* until all processes have been started; 0, also without a parent: none */
     uint32_t run_timeout_s; /* likewise, until all have ended */

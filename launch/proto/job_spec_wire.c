@@ -79,6 +79,7 @@ static void put_parent(struct buffer *out, const struct job_spec *spec)
     wire_put_varint(out, spec->run_timeout_s);
     wire_put_optional_string(out, spec->target);
     wire_put_u32(out, spec->target_rank);
+    wire_put_optional_string(out, spec->tool);
     wire_put_varint(out, spec->preput_count);
     for (uint32_t i = 0; i < spec->preput_count; i++) {
         wire_put_string(out, spec->preput[i].key);
@@ -98,6 +99,7 @@ static void get_parent(struct wire_reader *reader, struct job_spec *spec)
     spec->run_timeout_s = (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
     spec->target = wire_get_optional_string(reader, PMI_NAMESPACE_BYTES - 1);
     spec->target_rank = wire_get_u32(reader);
+    spec->tool = wire_get_optional_string(reader, PMI_NAMESPACE_BYTES - 1);
     count = (uint32_t)wire_get_varint_max(reader, wire_left(reader));
     spec->preput = memory_allocate_zeroed((count + 1) * sizeof(*spec->preput));
     spec->preput_count = count;

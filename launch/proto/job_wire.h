@@ -280,8 +280,9 @@ uint32_t job_pull_gone_decode(struct wire_reader *reader); /* 0: it is invalid *
 struct job_notice {
     uint32_t number; /* the job that it comes from */
     uint32_t told;   /* a place whose processes have it already; 0: none */
-    uint32_t
-        child; /* for who has spawned that job, which has ended with this status, or has stopped; 0: none.  No data. */
+    /* For who has spawned that job, which has ended with this status, or has stopped; 0: not given.  A target of no job (0)
+     * is a tool, whose namespace is the data; else there is no data. */
+    uint32_t child;
     uint32_t status;
     uint32_t stop; /* enum pmi_stop; 0: it has ended */
     struct job_target {

@@ -173,8 +173,11 @@ static void make_job(const struct rank_pmi *rank_pmi, const struct job_local *lo
     job->namespace = facts->namespace;
     job->job_id = facts->number;
     if (local->spec.parent > 0) {
-        job_spec_namespace(rank_pmi->config.jobs_name, local->spec.parent, facts->parent,
-                           sizeof(facts->parent));
+        if (local->spec.tool != NULL)
+            snprintf(facts->parent, sizeof(facts->parent), "%s", local->spec.tool);
+        else
+            job_spec_namespace(rank_pmi->config.jobs_name, local->spec.parent, facts->parent,
+                               sizeof(facts->parent));
         job->parent = facts->parent;
         job->parent_rank = local->spec.parent_rank;
     }

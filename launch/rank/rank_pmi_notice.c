@@ -336,6 +336,25 @@ static bool is_served(const struct rank_pmi *rank_pmi)
     return rank_pmi->pmix.door != NULL && rank_pmi->pmix.state != SERVER_LOST;
 }
 
+/* To a tool on this node, whose namespace is the data. */
+static void give_tool(struct rank_pmi *rank_pmi, const struct job_notice *message,
+                      struct pmi_notice *notice)
+{
+    struct pmi_process tool = {.job = PMI_JOB_NONE};
+    char *namespace;
+
+    if (message->number != rank_pmi->config.job->number || message->targets_count != 1 ||
+        message->data_bytes >= PMI_NAMESPACE_BYTES)
+        return;
+    namespace = memory_printf("%.*s", (int)message->data_bytes, (const char *)message->data);
+    tool.rank = message->targets[0].rank;
+    notice->text = namespace;
+    notice->targets = &tool;
+    notice->targets_count = 1;
+    give(rank_pmi, notice);
+    free(namespace);
+}
+
 /* To the process that has spawned the job. */
 static void give_child(struct rank_pmi *rank_pmi, const struct job_notice *message)
 {
@@ -346,6 +365,10 @@ static void give_child(struct rank_pmi *rank_pmi, const struct job_notice *messa
         .affected = &all,
         .affected_count = 1};
 
+    if (message->data_bytes > 0) {
+        give_tool(rank_pmi, message, &notice);
+        return;
+    }
     notice.targets = targets = own_targets(rank_pmi, message, &notice.targets_count);
     if (notice.targets_count > 0)
         give(rank_pmi, &notice);

@@ -208,7 +208,8 @@ static int make_spec(const struct rank_pmi *rank_pmi, uint32_t caller, struct pm
                      uint32_t target, struct job_spec *spec, struct error *error)
 {
     const struct job_local *job = rank_pmi->config.job;
-    uint32_t own = placement_map_app(&job->map, caller);
+    int is_tool = caller == PMI_RANK_ALL;
+    uint32_t own = is_tool ? 0 : placement_map_app(&job->map, caller);
 
     assert(own < job->spec.apps_count && job->spec.apps_count == job->spec.placement.rules_count);
     spec->mpi = job->spec.mpi;
@@ -216,7 +217,8 @@ static int make_spec(const struct rank_pmi *rank_pmi, uint32_t caller, struct pm
     spec->on_failure = job->spec.on_failure;
     spec->modex = job->spec.modex;
     spec->parent = job->number;
-    spec->parent_rank = caller;
+    spec->parent_rank = is_tool ? spawn->tool_rank : caller;
+    spec->tool = is_tool ? memory_copy_string(spawn->tool) : NULL;
     spec->start_timeout_s = spawn->start_timeout_s;
     spec->run_timeout_s = spawn->run_timeout_s;
     spec->stop = spawn->stop;
@@ -263,8 +265,12 @@ static void refuse_spawn(const struct speaker *speaker, const struct pmi_request
 
     snprintf(answer.reason, sizeof(answer.reason), "%s", why);
     answer_spawn(speaker, request->id, &answer);
-    rank_pmi_say(speaker->rank_pmi, "rank %u on %s cannot spawn: %s", request->caller.rank,
-                 speaker->rank_pmi->config.node_name, why);
+    if (request->caller.rank == PMI_RANK_ALL)
+        rank_pmi_say(speaker->rank_pmi, "a tool on %s cannot spawn: %s",
+                     speaker->rank_pmi->config.node_name, why);
+    else
+        rank_pmi_say(speaker->rank_pmi, "rank %u on %s cannot spawn: %s", request->caller.rank,
+                     speaker->rank_pmi->config.node_name, why);
 }
 
 /* The root has its own words for why a job does not run. */
@@ -384,6 +390,12 @@ static uint32_t target_number(const struct rank_pmi *rank_pmi, const char *names
     return strcmp(namespace, expected) == 0 ? (uint32_t)number : 0;
 }
 
+/* A local process, or a tool that says its name. */
+static int is_caller(const struct rank_pmi *rank_pmi, uint32_t rank, const struct pmi_spawn *spawn)
+{
+    return rank == PMI_RANK_ALL ? spawn->tool != NULL : rank_pmi_local_index(rank_pmi, rank) >= 0;
+}
+
 void rank_pmi_spawn(struct speaker *speaker, const struct pmi_request *request)
 {
     struct rank_pmi *rank_pmi = speaker->rank_pmi;
@@ -391,9 +403,13 @@ void rank_pmi_spawn(struct speaker *speaker, const struct pmi_request *request)
     struct beside *beside;
     uint32_t target;
 
-    if (rank_pmi_local_index(rank_pmi, request->caller.rank) < 0 ||
-        pmi_spawn_decode(&spawn, request->data, request->data_bytes) < 0) {
+    if (pmi_spawn_decode(&spawn, request->data, request->data_bytes) < 0) {
         refuse_spawn(speaker, request, "the request cannot be read");
+        return;
+    }
+    if (!is_caller(rank_pmi, request->caller.rank, &spawn)) {
+        refuse_spawn(speaker, request, "it is no process of this node");
+        pmi_spawn_fini(&spawn);
         return;
     }
     if (spawn.target.namespace == NULL) {

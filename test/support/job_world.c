@@ -662,6 +662,7 @@ void job_world_spawn(struct job_world *world, uint32_t parent, uint32_t request,
     spec.start_timeout_s = world->start_timeout_s;
     spec.run_timeout_s = world->run_timeout_s;
     spec.stop = world->stop;
+    spec.tool = world->tool != NULL ? memory_copy_string(world->tool) : NULL;
     event.spec = &spec;
     job_world_event(world, 0, event);
     job_spec_fini(&spec);

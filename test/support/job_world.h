@@ -43,6 +43,7 @@ struct job_world {
     uint32_t start_timeout_s;       /* likewise the next, of those that job_world_spawn makes */
     uint32_t run_timeout_s;
     enum pmi_stop stop;
+    const char *tool;
     struct placement_rule rule; /* of it; a zeroed one is by slot and binds nothing */
     uint32_t cores;             /* of each node; 0: it does not answer when it is asked */
     uint64_t deadlines_ns[JOB_WORLD_JOBS_MAX]; /* of jobs, [0]: the instance; UINT64_MAX: none */

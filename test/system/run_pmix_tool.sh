@@ -67,4 +67,25 @@ is "$(head -n -1 "$scratch/err")" \
 is "$(find_file '')" "" "nothing is left for tools"
 is "$(tool search jobs | sed 's/:.*//')" PMIx_tool_init "and none can connect"
 
+# A tool spawns, through a job that runs.
+worker=$top_builddir/test/tool/pmix_spawn
+"$banyan" run --timeout 120 --mpi pmix --virtual-nodes 4 --slots 2 -n 2 --map-by node "$program" running sleep:100000 \
+    </dev/null >"$scratch/out" 2>"$scratch/err" &
+job=$!
+for ((i = 0; i < 600; i++)); do
+    file=$(find_file -1)
+    [ -z "$file" ] || break
+    sleep 0.05
+done
+is "$(tool "file:$file" name=my-spawner "spawn:4:$worker:say" "spawn:1:sh:-c:sleep 1; exit 3" spawn:1:/nowhere/none "spawn:99:$worker:say" jobs)" \
+    "spawn: SUCCESS end: 0 spawn: SUCCESS end: 3 spawn: JOB-EXE-NOT-FOUND spawn: JOB-FAILED-TO-MAP jobs: ${file##*.tool.}" \
+    "a tool spawns jobs, and hears of their ends"
+is "$(sed -n 's/^job \([0-9]*\) rank [0-9]* of \([0-9]*\) .* parent \([^ ]*\) in .*/\1 \2 \3/p' "$scratch/out" | sort | uniq -c | xargs)" \
+    "4 2 4 spawner.0" "which know the tool as their parent"
+is "$(grep -c "^banyan: job [45], which a tool has spawned, does not run: " "$scratch/err")" 2 "what does not run is said"
+is "$(tool "file:$file" name=my.quitter spawn:1:sleep:100 >/dev/null & wait_ps=$!; sleep 2; kill -KILL $wait_ps; wait $wait_ps 2>/dev/null; tool "file:$file" jobs | wc -w)" 2 "a job lives on without its tool"
+is "$(tool "file:$file" "kill:${file##*.tool.}:all")" "kill: SUCCESS" "until the job ends through which it was spawned"
+wait "$job"
+is "$(pgrep -fxc 'sleep 100')" 0 "with which it ends"
+
 done_testing

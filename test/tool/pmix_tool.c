@@ -7,6 +7,8 @@
  *     table:NS     prints the ranks of a namespace and their nodes
  *     pause:NS:RANK, resume:NS:RANK, kill:NS:RANK ("all")
  *     look:KEY     prints a published text, and the rank that has published it
+ *     spawn:N:PROGRAM[:ARGUMENT]...
+ *                  spawns it, and prints how that went and that it has ended
  *     release:NS   raises PMIX_DEBUGGER_RELEASE for a namespace
  *     allocate:N   PMIx_Allocation_request, by the directive's number
  *     self         prints the namespace that it has been given
@@ -17,9 +19,11 @@
 
 #include <pmix.h>
 #include <pmix_tool.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static pmix_proc_t self;
 
@@ -127,6 +131,67 @@ static void allocate(const char *directive)
                                                &results, &count)));
 }
 
+/* ---- Spawn ---- */
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static int ends;
+
+static void on_end(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                   size_t count, pmix_info_t *results, size_t results_count,
+                   pmix_event_notification_cbfunc_fn_t callback, void *context)
+{
+    pthread_mutex_lock(&mutex);
+    ends++;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(info[i].key, PMIX_EXIT_CODE) == 0)
+            printf("end: %d\n", info[i].value.data.integer);
+    }
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&mutex);
+    if (callback != NULL)
+        callback(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, context);
+}
+
+static void await_end(void)
+{
+    struct timespec until;
+    int rc = 0;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 20;
+    pthread_mutex_lock(&mutex);
+    while (ends == 0 && rc == 0)
+        rc = pthread_cond_timedwait(&changed, &mutex, &until);
+    ends = 0;
+    pthread_mutex_unlock(&mutex);
+    if (rc != 0)
+        printf("end: never\n");
+}
+
+static void spawn(char *rest)
+{
+    static int is_listening;
+    pmix_status_t status, code = PMIX_EVENT_JOB_END;
+    char *argv[16] = {NULL};
+    pmix_nspace_t namespace;
+    pmix_app_t app;
+
+    if (!is_listening)
+        PMIx_Register_event_handler(&code, 1, NULL, 0, on_end, NULL, NULL);
+    is_listening = 1;
+    PMIX_APP_CONSTRUCT(&app);
+    app.maxprocs = atoi(strsep(&rest, ":"));
+    for (size_t i = 0; rest != NULL && i < 15; i++)
+        argv[i] = strsep(&rest, ":");
+    app.cmd = argv[0];
+    app.argv = argv;
+    status = PMIx_Spawn(NULL, 0, &app, 1, namespace);
+    printf("spawn: %s\n", status_name(status));
+    if (status == PMIX_SUCCESS)
+        await_end();
+}
+
 static void step(char *text)
 {
     char *rest = text, *name = strsep(&rest, ":");
@@ -137,6 +202,8 @@ static void step(char *text)
         ask(PMIX_QUERY_PROC_TABLE, rest);
     else if (strcmp(name, "look") == 0)
         look_up(rest);
+    else if (strcmp(name, "spawn") == 0)
+        spawn(rest);
     else if (strcmp(name, "release") == 0)
         release(rest);
     else if (strcmp(name, "allocate") == 0)

@@ -90,6 +90,32 @@ static void test_stopped(void)
     job_world_destroy(world);
 }
 
+/* By a tool, which is connected to a node of the parent. */
+static void test_tool(void)
+{
+    struct job_world *world = running(3);
+
+    world->tool = "debugger";
+    job_world_spawn(world, 1, 7, 2);
+    job_world_part_starts(world, 2, 2);
+    job_world_part_starts(world, 3, 2);
+    job_world_part_ends(world, 2, 2);
+    job_world_trace(world);
+    job_world_part_ends(world, 3, 2);
+    has_string(job_world_trace(world), "root: broadcast NOTICE to 1 (job 2)\n",
+               "a tool is notified where it is connected");
+    job_world_spawn(world, 1, 8, 2);
+    job_world_part_starts(world, 2, 3);
+    job_world_part_starts(world, 3, 3);
+    job_world_part_ends(world, 1, 1);
+    job_world_part_ends(world, 2, 3);
+    job_world_trace(world);
+    job_world_part_ends(world, 3, 3);
+    is_int(strstr(job_world_trace(world), "NOTICE") != NULL, 0,
+           "not any more when the job has ended through which it has spawned");
+    job_world_destroy(world);
+}
+
 static void test_not_started(void)
 {
     struct job_world *world = running(3);
@@ -290,6 +316,7 @@ int main(void)
 {
     test_started();
     test_stopped();
+    test_tool();
     test_not_started();
     test_quick_failure();
     test_node_lost();

@@ -41,6 +41,8 @@ static void make_request(struct pmi_spawn *spawn)
     spawn->stop = PMI_STOP_APP;
     pmi_spawn_set(&spawn->target.namespace, "banyan-x-3");
     spawn->target.rank = 5;
+    pmi_spawn_set(&spawn->tool, "tool");
+    spawn->tool_rank = 6;
     spawn->target.per_node = 2;
     spawn->target.per_process = UINT16_MAX;
     pmi_spawn_add_preput(spawn, "PARENT_ROOT_PORT_NAME", "tag#0$");
@@ -69,6 +71,7 @@ static void test_request(void)
        "what is not given is not");
     is_string(read.rule.map_by, "node", "the rule of the job");
     ok(read.start_timeout_s == 30 && read.run_timeout_s == UINT32_MAX, "its time limits");
+    ok(strcmp(read.tool, "tool") == 0 && read.tool_rank == 6, "the tool that asks for it");
     is_string(read.target.namespace, "banyan-x-3", "what it debugs");
     ok(read.target.rank == 5 && read.target.per_node == 2 && read.target.per_process == UINT16_MAX,
        "and how many of it do");

@@ -42,6 +42,8 @@ static void print_notice(const struct pmi_notice *notice)
     buffer_printf(&calls, " event %d code %d", notice->event, notice->code);
     print_processes(" to ", notice->targets, notice->targets_count);
     print_processes(" about ", notice->affected, notice->affected_count);
+    if (notice->targets_count == 1 && notice->targets[0].job == PMI_JOB_NONE)
+        buffer_printf(&calls, " by %s", notice->text);
     buffer_append_string(&calls, "\n");
 }
 
@@ -380,6 +382,15 @@ static void test_notice(void)
     ended.stop = PMI_STOP_INIT;
     rank_pmi_notice(job.rank_pmi, &ended);
     heard("given event 7 code 2 to 7.0 about 8.-1\n", "or that it waits for a debugger");
+    ended.stop = PMI_STOP_NONE;
+    ended.data = "tool.x";
+    ended.data_bytes = 4;
+    list[0] = (struct job_target){0, 2};
+    rank_pmi_notice(job.rank_pmi, &ended);
+    heard("given event 6 code 3 to 0.2 about 8.-1 by tool\n", "a tool is told by its name");
+    ended.number = 9;
+    rank_pmi_notice(job.rank_pmi, &ended);
+    heard("", "by the job through which it has spawned");
     job_end(&job);
 }
 
