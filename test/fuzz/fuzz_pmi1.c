@@ -23,6 +23,7 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
         "cmd=publish_name service=s port=p\n",
         "cmd=lookup_name service=s\n",
         "cmd=unpublish_name service=s\n",
+        "cmd=barrier_in group=0,1:7\ncmd=barrier_in group=NODE\ncmd=barrier_in group=WORLD:x\n",
         "cmd=barrier_in\n",
     };
 

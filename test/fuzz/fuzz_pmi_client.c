@@ -11,17 +11,26 @@
 #include "pmix/pmi_socket.h"
 #include "pmix/pmi_spawn.h"
 
+static struct pmi_socket *asked;
+static uint64_t barrier_id, request_id;
+
 static void on_reply(void *context, uint32_t index, const void *data, size_t bytes)
 {
     assert(index == 0 && bytes > 0 && memchr(data, '\0', bytes) == NULL);
 }
 
-static uint64_t barrier_id;
-
+/* What a group has lost is answered at once, as every third barrier. */
 static void on_barrier(void *context, const struct pmi_collective *barrier)
 {
-    assert(barrier->kind == PMI_BARRIER && barrier->members_count == 1);
+    assert(barrier->kind == PMI_BARRIER && barrier->members_count >= 1);
+    assert(barrier->name != NULL ||
+           (barrier->members_count == 1 && barrier->members[0].rank == PMI_RANK_ALL));
+    for (size_t i = 0; i < barrier->members_count; i++)
+        assert(barrier->members[i].job == 1 &&
+               (barrier->members[i].rank < 2 || barrier->members[i].rank == PMI_RANK_ALL));
     barrier_id = barrier->id;
+    if (barrier->is_lost || barrier->id % 3 == 0)
+        pmi_socket_events.done(asked, barrier->id, barrier->is_lost ? -ESRCH : 0, NULL, 0);
 }
 
 static void on_client(void *context, const struct pmi_process *process)
@@ -30,8 +39,6 @@ static void on_client(void *context, const struct pmi_process *process)
 }
 
 /* Half of the requests are answered at once. */
-static struct pmi_socket *asked;
-static uint64_t request_id;
 
 static void on_request(void *context, const struct pmi_request *request)
 {
@@ -79,10 +86,11 @@ void fuzz_pmi_client(const char *first, const uint8_t *data, size_t data_bytes)
     };
     struct pmi_socket *socket = pmi_socket_create(&config);
     const uint8_t *end = data + data_bytes;
-    int rc = pmi_socket_input(socket, 0, first, strlen(first), NULL);
+    int rc;
 
     asked = socket;
     request_id = 0;
+    rc = pmi_socket_input(socket, 0, first, strlen(first), NULL);
     while (data < end && rc == 0) {
         size_t bytes = *data++ % 32;
 
