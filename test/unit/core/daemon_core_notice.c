@@ -149,26 +149,26 @@ static void test_root(void)
     ask(core, 2, 1, notice(3, 0, &all, 1));
     heard("reply to 2.1: -2\n", "a job that there is not");
     ask(core, 2, 2, notice(1, 0, &all, 1));
-    heard("broadcast to 1-4, 30 bytes\nreply to 2.2: 0\n", "a job is told on all its nodes");
+    heard("broadcast to 1-4, 34 bytes\nreply to 2.2: 0\n", "a job is told on all its nodes");
     ask(core, 2, 2, notice(1, 0, &all, 1));
     heard("reply to 2.2: 0\n", "once, however often it is asked");
     ask(core, 3, 1, notice(1, 3, &all, 1));
-    heard("broadcast to 1-2,4, 30 bytes\nreply to 3.1: 0\n", "but where it has been told");
+    heard("broadcast to 1-2,4, 34 bytes\nreply to 3.1: 0\n", "but where it has been told");
     ask(core, 2, 1, notice(2, 0, two, 2));
-    heard("broadcast to 1,4, 38 bytes\nreply to 2.1: 0\n", "a list of processes, by another job");
+    heard("broadcast to 1,4, 42 bytes\nreply to 2.1: 0\n", "a list of processes, by another job");
     broadcast_rc = -EAGAIN;
     ask(core, 2, 3, notice(1, 0, NULL, 0));
     broadcast_rc = 0;
     ask(core, 2, 4, notice(1, 0, NULL, 0));
-    heard("broadcast to all, 22 bytes\nreply to 2.3: -11\n"
-          "broadcast to all, 22 bytes\nreply to 2.4: 0\n",
+    heard("broadcast to all, 26 bytes\nreply to 2.3: -11\n"
+          "broadcast to all, 26 bytes\nreply to 2.4: 0\n",
           "everyone, as soon as that is possible");
     ask(core, 2, 5, notice(1, 0, none, 2));
     heard("reply to 2.5: 0\n", "nobody");
     ranges_add(&dead, 4, 4);
     job_step(core, (struct job_event){.kind = JOB_EVENT_LOST, .places = &dead});
     ask(core, 2, 6, notice(1, 0, &all, 1));
-    heard("broadcast to 1-3, 30 bytes\nreply to 2.6: 0\n", "a node that is lost is left out");
+    heard("broadcast to 1-3, 34 bytes\nreply to 2.6: 0\n", "a node that is lost is left out");
     is_uint(hash_map_count(core->notices), 3, "who has told what is remembered");
     daemon_core_notice_forget(core, 1);
     is_uint(hash_map_count(core->notices), 1, "as long as the job lives");
