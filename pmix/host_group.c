@@ -29,6 +29,7 @@ static const char *const known[] = {PMIX_TIMEOUT,
                                     PMIX_GROUP_ASSIGN_CONTEXT_ID,
                                     PMIX_GROUP_LOCAL_ONLY,
                                     PMIX_GROUP_ENDPT_DATA,
+                                    PMIX_GROUP_INFO,
                                     PMIX_SORTED_PROC_ARRAY,
                                     PMIX_LOCAL_COLLECTIVE_STATUS,
 #ifdef PMIX_EMBED_BARRIER
@@ -54,46 +55,44 @@ struct group {
 /* libpmix's function that answers a group operation, once it has shown it; guarded by the host's mutex. */
 static pmix_info_cbfunc_t answer_function;
 
+/* ---- Those that are open ---- */
+
+static void group_open(struct host *host, struct group *group)
+{
+    pthread_mutex_lock(&host->mutex);
+    answer_function = group->callback;
+    hash_map_put_u64(host->groups, (uintptr_t)group->context, group);
+    pthread_mutex_unlock(&host->mutex);
+}
+
+/* libpmix calls us again for an operation that is open if a process calls twice or is no member (it counts callers, and
+ * forgets those that have died); version 5.0.7 also for each destruct whose members are all local.  Its first answer goes
+ * to all callers: another would use what libpmix has freed, and so it would after an error. */
+static int is_open(struct host *host, const void *context)
+{
+    const struct group *group;
+
+    pthread_mutex_lock(&host->mutex);
+    group = hash_map_get_u64(host->groups, (uintptr_t)context);
+    pthread_mutex_unlock(&host->mutex);
+    return group != NULL;
+}
+
+/* What libpmix calls when it has answered the callers, in the thread in which it calls us: only then does no further call
+ * come for this context. */
 static void group_free(void *context)
 {
     struct group *group = context;
-
-    if (group->answer != NULL)
-        PMIX_INFO_FREE(group->answer, group->answer_count);
-    free(group->members);
-    free(group);
-}
-
-/* ---- Those that are open ---- */
-
-/* A process that calls twice, or one that is no member, can make libpmix call us again for an operation that is open (it
- * counts callers, and forgets those that have died).  Its first answer goes to all callers: another would use what libpmix
- * has freed, and so it would after an error.  0, and the group is freed, if it is open already. */
-static int group_open(struct group *group)
-{
-    struct host *host = host_self();
-    int is_new;
-
-    pthread_mutex_lock(&host->mutex);
-    is_new = hash_map_get_u64(host->groups, (uintptr_t)group->context) == NULL;
-    if (is_new) {
-        answer_function = group->callback;
-        hash_map_put_u64(host->groups, (uintptr_t)group->context, group);
-    }
-    pthread_mutex_unlock(&host->mutex);
-    if (!is_new)
-        group_free(group);
-    return is_new;
-}
-
-static void group_close(struct group *group)
-{
     struct host *host = host_self();
 
     pthread_mutex_lock(&host->mutex);
     assert(hash_map_get_u64(host->groups, (uintptr_t)group->context) == group);
     hash_map_remove_u64(host->groups, (uintptr_t)group->context);
     pthread_mutex_unlock(&host->mutex);
+    if (group->answer != NULL)
+        PMIX_INFO_FREE(group->answer, group->answer_count);
+    free(group->members);
+    free(group);
 }
 
 /* ---- The answer ---- */
@@ -145,7 +144,6 @@ static void group_answer(void *context, int status, const void *data, size_t dat
             add_blob(group, &blob);
     }
     buffer_fini(&blob);
-    group_close(group);
     group->callback(host_status_from_errno(status), group->answer, group->answer_count,
                     group->context, group_free, group);
 }
@@ -157,17 +155,7 @@ static void refuse_run(struct host *host, struct host_call *call)
     struct group *group = (struct group *)call;
 
     (void)host;
-    group_close(group);
-    group->callback(PMIX_ERR_NOT_SUPPORTED, NULL, 0, group->context, NULL, NULL);
-    group_free(group);
-}
-
-/* With what answers version 4 the server of 5.0.7 crashes. */
-static int is_served(void)
-{
-    const char *version = PMIx_Get_version();
-
-    return strncmp(version + strcspn(version, "0123456789"), "4.", 2) == 0;
+    group->callback(PMIX_ERR_NOT_SUPPORTED, NULL, 0, group->context, group_free, group);
 }
 
 static int has_refused(const pmix_info_t *info, size_t count)
@@ -233,22 +221,35 @@ static struct group *group_create(pmix_group_operation_t operation, const pmix_p
     return group;
 }
 
+/* What members give a group goes with their data. */
+static int is_refused(pmix_group_operation_t operation, const char *name, const pmix_proc_t procs[],
+                      size_t procs_count, const pmix_info_t info[], size_t info_count)
+{
+    if ((operation != PMIX_GROUP_CONSTRUCT && operation != PMIX_GROUP_DESTRUCT) ||
+        procs_count == 0 || name == NULL)
+        return 1;
+    if (find_info(info, info_count, PMIX_GROUP_INFO) != NULL && !are_of_one_job(procs, procs_count))
+        return 1;
+    return has_refused(info, info_count) || host_refuses(info, info_count, known);
+}
+
 pmix_status_t host_group_upcall(pmix_group_operation_t operation, char *name,
                                 const pmix_proc_t procs[], size_t procs_count,
                                 const pmix_info_t info[], size_t info_count,
                                 pmix_info_cbfunc_t callback, void *context)
 {
     int is_construct = operation == PMIX_GROUP_CONSTRUCT;
+    struct host *host = host_self();
     struct buffer contribution = {0};
     struct group *group;
 
     if (callback == NULL)
         return PMIX_ERR_NOT_SUPPORTED;
-    group = group_create(operation, procs, procs_count, info, info_count, callback, context);
-    if (!group_open(group))
+    if (is_open(host, context))
         return PMIX_SUCCESS;
-    if (!is_served() || (!is_construct && operation != PMIX_GROUP_DESTRUCT) || procs_count == 0 ||
-        name == NULL || has_refused(info, info_count) || host_refuses(info, info_count, known)) {
+    group = group_create(operation, procs, procs_count, info, info_count, callback, context);
+    group_open(host, group);
+    if (is_refused(operation, name, procs, procs_count, info, info_count)) {
         /* An error returned would reach the last of the callers only. */
         group->call.run = refuse_run;
         host_thread_post(&group->call);
@@ -320,18 +321,16 @@ static void on_group_overdue(int fd, short what, void *context)
     struct host *host = host_self();
     pmix_info_cbfunc_t answer;
     struct host_call *overdue;
-    int is_open;
 
     (void)fd;
     (void)what;
     if (host == NULL)
         return;
+    if (is_open(host, context))
+        return;
     pthread_mutex_lock(&host->mutex);
-    is_open = hash_map_get_u64(host->groups, (uintptr_t)context) != NULL;
     answer = answer_function;
     pthread_mutex_unlock(&host->mutex);
-    if (is_open)
-        return;
     if (answer != NULL) {
         answer(PMIX_ERR_TIMEOUT, NULL, 0, context, NULL, NULL);
         return;

@@ -4,8 +4,9 @@
  * contributions carry what libpmix has gathered from their members, and a number for a context; that of the first in the
  * result is the group's, so no daemon hands them out.
  *
- * libpmix 4.2.2 takes the timer of a group operation for that of one of its callers, and crashes when it expires; its
- * timers get another function (host_group_timer).
+ * libpmix 5.0.7 makes the upcall for a destruct twice, with the same context, if all members are on one node: the second
+ * is ignored.  libpmix 4.2.2 takes the timer of a group operation for that of one of its callers, and crashes when it
+ * expires; its timers get another function (host_group_timer).
  *
  * Cost: a fence with the members' data; what libpmix keeps of a group (4.2.2 frees little of it).
  */

@@ -3,14 +3,17 @@
  * A client of libpmix that makes groups: pmix_group CALL...  Each rank prints a line "rank R: CALL=STATUS" for each call
  * that is not a fence of the job, and " context=N" after a construct that asks for one and gets it.
  *
- *     construct:NAME:RANKS[:OPTION...]  RANKS: a list with commas, or "all"; c: wants a context, tN: a time limit of N s,
+ *     construct:NAME:RANKS[:OPTION...]  RANKS: a list with commas, of "3", "all", "2.all" (job 2); c: wants a context, tN: a time limit of N s,
+ *                                       iKEY: the rank's number under this key as data of the group,
  *                                       x: a directive that there is not, marked as required
  *     both:NAME:NAME                    two constructs of all ranks under way at once, in this order
  *     begin:NAME:RANKS                  a construct that nobody waits for, and that says nothing
  *     destruct:NAME[:OPTION...]
  *     put:KEY get:RANK:KEY              a value of the rank's number; the value is printed
+ *     got:RANK:KEY                      likewise, of the data of the last group that has a context
  *     fence[:NAME]                      of the job, or of the group
  *     sleep:MS exit:STATUS
+ *     meet:FILE:COUNT                   adds a byte to a file and waits until it has so many
  *     rN:CALL                           on rank N only; rN-M:CALL on several
  *
  * "pmix_group version" prints the first number of libpmix's version.
@@ -24,12 +27,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #define RANKS_MAX   64
 #define OPTIONS_MAX 3
 
 static pmix_proc_t self;
+static size_t last_context;
 
 static const char *next_word(char **rest)
 {
@@ -38,20 +43,42 @@ static const char *next_word(char **rest)
     return word == NULL ? "" : word;
 }
 
+/* "3", "all", and of another job of the instance "2.3", "2.all". */
+static void parse_rank(const char *word, pmix_proc_t *proc)
+{
+    const char *job = strchr(word, '.'), *end = strrchr(self.nspace, '-');
+    const char *rank = job != NULL ? job + 1 : word;
+    char namespace[PMIX_MAX_NSLEN + 1];
+
+    if (job != NULL && end != NULL)
+        snprintf(namespace, sizeof(namespace), "%.*s-%d", (int)(end - self.nspace), self.nspace,
+                 atoi(word));
+    else
+        snprintf(namespace, sizeof(namespace), "%s", self.nspace);
+    PMIX_LOAD_PROCID(proc, namespace,
+                     strcmp(rank, "all") == 0 ? PMIX_RANK_WILDCARD : (pmix_rank_t)atoi(rank));
+}
+
 static size_t parse_ranks(const char *text, pmix_proc_t *procs)
 {
     char *copy = strdup(text), *rest = copy, *word;
     size_t count = 0;
 
-    if (strcmp(text, "all") == 0) {
-        PMIX_LOAD_PROCID(procs, self.nspace, PMIX_RANK_WILDCARD);
-        count = 1;
-    } else {
-        for (; (word = strsep(&rest, ",")) != NULL && count < RANKS_MAX; count++)
-            PMIX_LOAD_PROCID(&procs[count], self.nspace, (pmix_rank_t)atoi(word));
-    }
+    for (; (word = strsep(&rest, ",")) != NULL && count < RANKS_MAX; count++)
+        parse_rank(word, &procs[count]);
     free(copy);
     return count;
+}
+
+static void load_data(pmix_info_t *info, const char *key)
+{
+    pmix_data_array_t array;
+
+    PMIX_DATA_ARRAY_CONSTRUCT(&array, 1, PMIX_INFO);
+    PMIX_INFO_LOAD((pmix_info_t *)array.array, key, &self.rank, PMIX_UINT32);
+    PMIX_INFO_LOAD(info, PMIX_GROUP_INFO, &array, PMIX_DATA_ARRAY);
+    PMIX_INFO_REQUIRED(info);
+    PMIX_DATA_ARRAY_DESTRUCT(&array);
 }
 
 static size_t parse_options(char *rest, pmix_info_t *info)
@@ -66,6 +93,8 @@ static size_t parse_options(char *rest, pmix_info_t *info)
             PMIX_INFO_LOAD(&info[count], PMIX_GROUP_ASSIGN_CONTEXT_ID, NULL, PMIX_BOOL);
         else if (*word == 't')
             PMIX_INFO_LOAD(&info[count], PMIX_TIMEOUT, &seconds, PMIX_UINT32);
+        else if (*word == 'i')
+            load_data(&info[count], word + 1);
         else
             PMIX_INFO_LOAD(&info[count], "test.unknown", NULL, PMIX_BOOL);
         if (*word == 'x')
@@ -87,8 +116,10 @@ static void say(const char *call, const char *what, pmix_status_t status,
         if (strcmp(results[i].key, PMIX_GROUP_CONTEXT_ID) != 0)
             continue;
         PMIX_VALUE_GET_NUMBER(rc, &results[i].value, number, size_t);
-        if (rc == PMIX_SUCCESS && number != SIZE_MAX)
-            snprintf(context, sizeof(context), " context=%zu", number);
+        if (rc != PMIX_SUCCESS || number == SIZE_MAX)
+            continue;
+        snprintf(context, sizeof(context), " context=%zu", number);
+        last_context = number;
     }
     printf("rank %u: %s %s=%s%s\n", self.rank, call, what, status_name(status), context);
     fflush(stdout);
@@ -203,20 +234,29 @@ static void put(const char *key)
         say("put", key, status, NULL, 0);
 }
 
-static void get(char *rest)
+static void get(const char *call, char *rest, const pmix_info_t *info, size_t count)
 {
     const char *rank = next_word(&rest), *key = next_word(&rest);
     pmix_proc_t proc;
     pmix_value_t *value = NULL;
     pmix_status_t status;
 
-    PMIX_LOAD_PROCID(&proc, self.nspace, (pmix_rank_t)atoi(rank));
-    status = PMIx_Get(&proc, key, NULL, 0, &value);
+    parse_rank(rank, &proc);
+    status = PMIx_Get(&proc, key, info, count, &value);
     if (status == PMIX_SUCCESS)
-        printf("rank %u: get %s=%u\n", self.rank, key, value->data.uint32);
+        printf("rank %u: %s %s=%u\n", self.rank, call, key, value->data.uint32);
     else
-        say("get", key, status, NULL, 0);
+        say(call, key, status, NULL, 0);
     fflush(stdout);
+}
+
+static void got(char *rest)
+{
+    pmix_info_t info;
+
+    PMIX_INFO_LOAD(&info, PMIX_GROUP_CONTEXT_ID, &last_context, PMIX_SIZE);
+    PMIX_INFO_SET_QUALIFIER(&info);
+    get("got", rest, &info, 1);
 }
 
 static void fence(const char *name)
@@ -235,6 +275,19 @@ static void sleep_ms(long ms)
     struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
 
     nanosleep(&time, NULL);
+}
+
+static void meet(char *rest)
+{
+    const char *path = next_word(&rest);
+    off_t count = atoi(next_word(&rest));
+    FILE *file = fopen(path, "a");
+    struct stat state = {0};
+
+    if (file == NULL || fputc('.', file) == EOF || fclose(file) != 0)
+        return;
+    while (stat(path, &state) == 0 && state.st_size < count)
+        sleep_ms(20);
 }
 
 static int is_for_me(char **text)
@@ -270,11 +323,15 @@ static void call(char *text)
     else if (strcmp(name, "put") == 0)
         put(next_word(&text));
     else if (strcmp(name, "get") == 0)
-        get(text);
+        get(name, text, NULL, 0);
+    else if (strcmp(name, "got") == 0)
+        got(text);
     else if (strcmp(name, "fence") == 0)
         fence(next_word(&text));
     else if (strcmp(name, "sleep") == 0)
         sleep_ms(atol(next_word(&text)));
+    else if (strcmp(name, "meet") == 0)
+        meet(text);
     else if (strcmp(name, "exit") == 0)
         exit(atoi(next_word(&text)));
     else
