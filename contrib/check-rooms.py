@@ -50,7 +50,7 @@ PURE = set("assert.h ctype.h endian.h errno.h inttypes.h limits.h stdalign.h std
 DOORS = {
     "overlay": ["overlay/endpoint.h"] + TREE,
     "pmix": ["pmix/pmi.h", "pmix/host.h", "pmix/pmi_control.h", "pmix/pmi_names.h", "pmix/pmi_notice.h",
-             "pmix/pmi_pull.h", "pmix/pmi_query.h", "pmix/pmi_spawn.h"],
+             "pmix/pmi_pull.h", "pmix/pmi_push.h", "pmix/pmi_query.h", "pmix/pmi_spawn.h"],
 }
 # Names that stay in one room.
 HOME_OF = {"struct daemon": "launch/daemon"}

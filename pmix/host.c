@@ -29,6 +29,7 @@
 #include "pmix/host_query.h"
 #include "pmix/host_names.h"
 #include "pmix/host_pull.h"
+#include "pmix/host_push.h"
 #include "pmix/host_request.h"
 #include "pmix/host_spawn.h"
 #include "pmix/host_status.h"
@@ -84,6 +85,7 @@ static pmix_server_module_t module = {
     .get_credential = host_credential_get,
     .validate_credential = host_credential_validate,
     .iof_pull = host_pull_upcall,
+    .push_stdin = host_push_upcall,
     .tool_connected = host_tool_connected,
 };
 
@@ -212,6 +214,7 @@ static struct host *host_create(const struct host_config *config, struct error *
         return NULL;
     host = host_state_create(config);
     host_pull_open();
+    host_push_open();
     if (library_start(config, error) < 0 || host_entry_watch(host_thread_descriptor(), error) < 0)
         return NULL;
     return host;

@@ -68,6 +68,7 @@ enum pmi_request_kind {
     PMI_REQUEST_QUERY,
     PMI_REQUEST_CONTROL,
     PMI_REQUEST_PULL,
+    PMI_REQUEST_PUSH,
     PMI_REQUEST_KIND_COUNT
 };
 

@@ -397,6 +397,7 @@ struct daemon_core *daemon_core_create(const struct daemon_core_config *config)
     core->range = config->range;
     core->place = config->place;
     list_init(&core->pullers);
+    list_init(&core->flows);
     list_init(&core->kept);
     core->instance = instance_create(config->spec, config->place, config->roster, config->policy);
     if (daemon_core_is_root(core)) {
@@ -422,6 +423,7 @@ void daemon_core_destroy(struct daemon_core *core)
     while (daemon_core_kept_first(core) != NULL)
         daemon_core_kept_drop(core);
     daemon_core_pull_close(core);
+    daemon_core_push_close(core);
     names_destroy(core->names);
     ranges_fini(&core->lost);
     stall_report_destroy(core->stalls);

@@ -51,21 +51,9 @@ static void ops_credit(void *context, uint32_t job, uint32_t place, uint32_t byt
     buffer_fini(&payload);
 }
 
-/* stdin goes to the daemon that hosts its rank; where there is none it is discarded. */
 static void ops_input(void *context, uint32_t job, const void *data, size_t bytes)
 {
-    const struct daemon_core *core = context;
-    const struct job_spec *spec = instance_job_spec(core->instance, job);
-    struct buffer payload = {0};
-    uint32_t node;
-
-    if (spec == NULL || instance_job_find(core->instance, job, spec->stdin_rank, &node) < 0)
-        return;
-    wire_put_u8(&payload, JOB_MESSAGE_STDIN);
-    wire_put_u32(&payload, job);
-    buffer_append(&payload, data, bytes);
-    core->tree->send(core->tree_context, node + 1, FRAME_BULK, message_from_buffer(&payload));
-    buffer_fini(&payload);
+    daemon_core_push_client(context, job, data, bytes);
 }
 
 static const char *ops_missing(void *context, uint32_t job)

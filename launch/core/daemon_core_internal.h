@@ -44,6 +44,7 @@ struct daemon_core {
     struct names *names;         /* NULL until a name is asked for */
     struct ranges lost;          /* places, until then */
     struct list pullers;         /* root: struct puller (daemon_core_pull.c) */
+    struct list flows;           /* root: struct stdin_flow (daemon_core_push.c) */
     struct list kept;            /* struct kept_event: posted from within a step */
     bool is_stepping;
     bool has_joined;
@@ -117,6 +118,19 @@ void daemon_core_pull_lost(struct daemon_core *core, const struct ranges *places
 /* JOB_MESSAGE_PULLED, likewise. */
 void daemon_core_pull_came(struct daemon_core *core, struct wire_reader *reader);
 void daemon_core_pull_close(struct daemon_core *core);
+
+/* daemon_core_push.c: the root: standard input. */
+/* JOB_MESSAGE_PUSH; reader stands after the kind.  0: it is answered here. */
+int daemon_core_push_request(struct daemon_core *core, const struct daemon_event *event,
+                             struct wire_reader *reader);
+/* Of the job's client; bytes 0: the end. */
+void daemon_core_push_client(struct daemon_core *core, uint32_t job, const void *data,
+                             size_t bytes);
+/* JOB_MESSAGE_STDIN_ACK */
+void daemon_core_push_taken(struct daemon_core *core, uint32_t job, uint32_t bytes);
+void daemon_core_push_ended(struct daemon_core *core, uint32_t job);
+void daemon_core_push_lost(struct daemon_core *core);
+void daemon_core_push_close(struct daemon_core *core);
 
 /* daemon_core_names.c: the name service (names.h). */
 void daemon_core_names_lost(struct daemon_core *core, const struct ranges *places);

@@ -94,6 +94,7 @@ static void run_at_root(struct daemon_core *core, const struct job_action *actio
         break;
     case JOB_ACTION_ENDED:
         daemon_core_pull_ended(core, action->job);
+        daemon_core_push_ended(core, action->job);
         stall_report_job_ended(core->stalls, action->job);
         names_job_ended(core->names, action->job);
         clients_action(core->clients, action);
@@ -119,6 +120,7 @@ static void run_action(struct daemon_core *core, struct job_action *action)
     case JOB_ACTION_FORGET:
         daemon_core_notice_forget(core, action->job);
         daemon_core_pull_ended(core, action->job); /* of those that came late */
+        daemon_core_push_ended(core, action->job);
         core->tree->forget(core->tree_context, action->job, &action->places);
         break;
     case JOB_ACTION_OPEN:

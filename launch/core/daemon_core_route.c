@@ -38,7 +38,7 @@ static void input_was_taken(struct daemon_core *core, uint32_t source, struct wi
 
     (void)source;
     if (wire_finish(reader) == 0)
-        clients_input_taken(core->clients, job, bytes);
+        daemon_core_push_taken(core, job, bytes);
 }
 
 static void text_came(struct daemon_core *core, uint32_t source, struct wire_reader *reader)
@@ -190,6 +190,8 @@ void daemon_core_route_request(struct daemon_core *core, const struct daemon_eve
         rc = map_is_asked_for(core, event, &reader);
     else if (kind == JOB_MESSAGE_NOTICE && daemon_core_is_root(core))
         rc = daemon_core_notice_request(core, event);
+    else if (kind == JOB_MESSAGE_PUSH)
+        rc = daemon_core_push_request(core, event, &reader);
     else if (kind == JOB_MESSAGE_CONTROL || kind == JOB_MESSAGE_PULL)
         rc = answer_order(core, event, kind, &reader);
     else
@@ -244,5 +246,6 @@ void daemon_core_route_lost(struct daemon_core *core, const struct daemon_event 
     core->ops->pmi->lost(core->context, event->places);
     daemon_core_names_lost(core, event->places);
     daemon_core_pull_lost(core, event->places);
+    daemon_core_push_lost(core);
     daemon_core_job(core, &lost);
 }

@@ -257,6 +257,38 @@ uint32_t job_pull_gone_decode(struct wire_reader *reader)
     return wire_finish(reader) == 0 ? number : 0;
 }
 
+void job_push_encode(const struct job_push *message, struct buffer *out)
+{
+    wire_put_u32(out, message->number);
+    wire_put_u32(out, message->rank);
+    buffer_append(out, message->data, message->data_bytes);
+}
+
+int job_push_decode(struct job_push *ret_message, struct wire_reader *reader)
+{
+    struct job_push message = {.number = wire_get_u32(reader)};
+
+    message.rank = wire_get_u32(reader);
+    if (wire_status(reader) < 0)
+        return -EBADMSG;
+    message.data = reader->position;
+    message.data_bytes = wire_left(reader);
+    *ret_message = message;
+    return 0;
+}
+
+struct message *job_stdin_message(uint32_t number, const void *data, size_t bytes)
+{
+    struct buffer payload = {0};
+    struct message *message;
+
+    wire_put_u32(&payload, number);
+    buffer_append(&payload, data, bytes);
+    message = job_request_message(JOB_MESSAGE_STDIN, payload.data, payload.length_bytes);
+    buffer_fini(&payload);
+    return message;
+}
+
 void job_signal_encode(uint32_t number, uint32_t signal, const struct ranges *ranks,
                        struct buffer *out)
 {

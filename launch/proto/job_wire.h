@@ -73,6 +73,8 @@ enum job_message {
     JOB_MESSAGE_PULL,
     JOB_MESSAGE_PULLED, /* from the root: struct job_pulled */
     JOB_MESSAGE_PULL_GONE, /* to the root: u32 number: nobody is left here to whom its output could go */
+    /* request to the root: struct job_push; its reply, when that has been taken: i32 status */
+    JOB_MESSAGE_PUSH,
     JOB_MESSAGE_COUNT
 };
 
@@ -271,6 +273,19 @@ int job_pull_decode(struct job_pull *ret_message, struct wire_reader *reader);
 int job_pulled_decode(struct job_pulled *ret_message, struct wire_reader *reader);
 struct message *job_pulled_end_message(uint32_t number);
 struct message *job_pull_gone_message(uint32_t number);
+/* Input for the rank that reads standard input. */
+struct job_push {
+    uint32_t number;
+    uint32_t rank;     /* or JOB_RANK_ALL: the one that reads */
+    const void *data;  /* inside the message */
+    size_t data_bytes; /* 0: the end of input */
+};
+
+/* Without the kind. */
+void job_push_encode(const struct job_push *message, struct buffer *out);
+int job_push_decode(struct job_push *ret_message, struct wire_reader *reader);
+/* JOB_MESSAGE_STDIN */
+struct message *job_stdin_message(uint32_t number, const void *data, size_t bytes);
 uint32_t job_pull_gone_decode(struct wire_reader *reader); /* 0: it is invalid */
 
 #define JOB_TARGETS_MAX (1u << 20)

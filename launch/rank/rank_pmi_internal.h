@@ -239,6 +239,9 @@ rank_pmi_service rank_pmi_names;
 /* rank_pmi_pull.c */
 rank_pmi_service rank_pmi_pull;
 
+/* rank_pmi_push.c */
+rank_pmi_service rank_pmi_push;
+
 /* rank_pmi_pmix.c */
 int rank_pmi_pmix_open(struct rank_pmi *rank_pmi, struct error *error);
 void rank_pmi_pmix_close(struct rank_pmi *rank_pmi);

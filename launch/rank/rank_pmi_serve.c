@@ -15,6 +15,7 @@ static rank_pmi_service *const services[PMI_REQUEST_KIND_COUNT] = {
     [PMI_REQUEST_UNPUBLISH] = rank_pmi_names, [PMI_REQUEST_QUERY] = rank_pmi_query,
     [PMI_REQUEST_SPAWN] = rank_pmi_spawn,     [PMI_REQUEST_NOTIFY] = rank_pmi_notify,
     [PMI_REQUEST_CONTROL] = rank_pmi_control, [PMI_REQUEST_PULL] = rank_pmi_pull,
+    [PMI_REQUEST_PUSH] = rank_pmi_push,
 };
 
 void rank_pmi_serve(struct speaker *speaker, const struct pmi_request *request)

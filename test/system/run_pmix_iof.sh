@@ -12,10 +12,12 @@ unset "${!PMIX_@}"
 
 four=(--virtual-nodes 4 --per-node 2 -n 8)
 
+exec 8</dev/null
+
 # begin OPTION...: a job on four nodes; $orders: its file, $space: its namespace, $uris: of the nodes' servers.
 begin() {
     orders=$scratch/orders.$((++jobs))
-    "$banyan" run --timeout 120 --mpi pmix "$@" "$program" job "$orders" </dev/null >"$scratch/out" 2>"$scratch/err" &
+    "$banyan" run --timeout 120 --mpi pmix "$@" "$program" job "$orders" >"$scratch/out" 2>"$scratch/err" <&"${input:-8}" &
     job=$!
     until_true 60 find_servers || diag "no servers"
     space=$(sed 's/.*\.tool\.//' <<<"${files[0]}")
@@ -129,5 +131,51 @@ echo end:all >>"$scratch/orders.second"
 wait "$second"
 kill "$starter"
 wait "$starter"
+
+# Input: the front end's own stays open.
+mkfifo "$scratch/input"
+exec 7<>"$scratch/input"
+input=7
+begin "${four[@]}"
+has() {
+    grep -q "$1" "$scratch/out"
+}
+echo from the user >&7
+order read:0:1
+ok "what the user types is read" until_true 30 has "read from the user"
+is "$(tool 2 "push:$space:0:one" "push:$space:all:two" "push:$space:1:three" "push:${space%-1}-9:0:three" \
+    "push:$space:0:three:pmix.iof.csize" "push:$space:0:three:pmix.iof.stdin")" \
+    "push: SUCCESS push: SUCCESS push: NOT-SUPPORTED push: NOT-FOUND push: NOT-SUPPORTED push: SUCCESS" "a tool pushes input"
+order read:0:3
+ok "which the rank reads" until_true 30 has "read three"
+echo more >&7
+order read:0:1
+ok "and then the user's again" until_true 30 has "read more"
+"$program" tool "${uris[1]}" "fill:$space:0:9" >"$scratch/fill" 2>/dev/null &
+fill=$!
+refuses_five() {
+    [ "$(grep -c refused "$scratch/fill")" -eq 5 ]
+}
+ok "what waits for a rank that does not read is limited" until_true 30 refuses_five
+is "$(grep -c push: "$scratch/fill")" 0 "and waits"
+order suck:0
+wait "$fill"
+is "$(uniq -c "$scratch/fill" | xargs)" "5 refused 1 push: OUT-OF-RESOURCE" "until it reads"
+printf 'typed by the tool\n' >"$scratch/typed"
+"$program" tool "${uris[3]}" "stdin:$space:0" "await:$scratch/never" <"$scratch/typed" >/dev/null 2>&1 &
+typing=$!
+ok "a tool hands on its standard input, and its end" until_true 30 has "^sucked"
+is "$(grep sucked "$scratch/out")" "sucked $((4 * 1048576 + 18))" "nothing is missing"
+kill "$typing"
+wait "$typing" 2>/dev/null
+is "$(tool 0 "push:$space:0:late")" "push: IOF-COMPLETE" "nothing is taken after that"
+finish_job
+begin "${four[@]}"
+is "$(tool 0 "push:$space:0:last:pmix.iof.cmp" "push:$space:0:late")" "push: SUCCESS push: IOF-COMPLETE" "a last piece"
+order read:0:2
+ok "and the end after it" until_true 30 has "read eof"
+is "$(grep -c "read last" "$scratch/out")" 1 "which are read"
+finish_job
+exec 7>&-
 
 done_testing

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Output of a job for those who ask for it (PMIx_IOF_pull): pmix_iof job FILE is a process of the job, which does what the
+ * Output of a job for those who ask for it (PMIx_IOF_pull), and input from them (PMIx_IOF_push): pmix_iof job FILE is a process of the job, which does what the
  * lines say that are written to FILE, each on the ranks that it names ("all", or one):
  *
  *     out:RANK:TEXT, err:RANK:TEXT   prints "TEXT RANK"
  *     flood:RANK:MIB                 prints so much, in lines, and then "flooded RANK"
  *     pull:RANK:NS:RANK:CHANNELS     as the tool below does; what comes is printed as "RANK got SOURCE: LINE"
+ *     read:RANK:COUNT                reads so many lines of its standard input, and prints "read LINE" each; "read eof"
+ *     suck:RANK                      reads all of it, and prints "sucked BYTES"
  *     end:RANK                       finalizes and exits
  *
  * pmix_iof tool URI STEP... is a tool:
  *
  *     pull:NS:RANK[,RANK]:CHANNELS[:KEY]  RANK or "all"; "out", "err", "both" or "diag"; with a required directive
  *     stop                     takes back the last that succeeded
+ *     push:NS:RANK:TEXT[:KEY]  a line of input, with a required directive; close:NS:RANK its end
+ *     fill:NS:RANK:COUNT       so many calls at once with 1 MiB each; prints "refused" for one that fails before others
+ *     stdin:NS:RANK            pushes what the tool reads from its standard input
  *     order:FILE:LINE          writes a line for the job
  *     until:TEXT               waits for a line with this text
  *     bytes:MIB                waits until so much has come
@@ -190,6 +195,80 @@ static void stop(void)
     printf("stop: %s\n", status_name(status));
 }
 
+/* ---- input ---- */
+
+static int awaited;
+
+static void on_pushed(pmix_status_t status, void *context)
+{
+    pthread_mutex_lock(&mutex);
+    if (status != PMIX_SUCCESS)
+        answer = status;
+    if (status != PMIX_SUCCESS && awaited > 1) {
+        printf("refused\n");
+        fflush(stdout);
+    }
+    is_answered = --awaited == 0;
+    pthread_mutex_unlock(&mutex);
+}
+
+static void push(const char *namespace, const char *rank, const char *data, size_t bytes, int count,
+                 const char *key)
+{
+    pmix_byte_object_t object = {.bytes = (char *)(uintptr_t)data, .size = bytes};
+    pmix_status_t status = PMIX_SUCCESS;
+    pmix_proc_t proc;
+    pmix_info_t info;
+
+    PMIX_LOAD_PROCID(&proc, namespace,
+                     strcmp(rank, "all") == 0 ? PMIX_RANK_WILDCARD : (pmix_rank_t)atoi(rank));
+    if (key != NULL) {
+        PMIX_INFO_LOAD(&info, key, NULL, PMIX_BOOL);
+        PMIX_INFO_REQUIRED(&info);
+    }
+    is_answered = 0;
+    answer = PMIX_SUCCESS;
+    awaited = count;
+    for (int i = 0; i < count && status == PMIX_SUCCESS; i++)
+        status = PMIx_IOF_push(&proc, 1, &object, key != NULL ? &info : NULL, key != NULL,
+                               on_pushed, NULL);
+    if (status == PMIX_SUCCESS) {
+        await(answered, NULL);
+        status = answer;
+    }
+    printf("push: %s\n", status_name(status));
+}
+
+static void push_stdin(const char *namespace, const char *rank)
+{
+    pmix_proc_t proc;
+    pmix_info_t info;
+
+    PMIX_LOAD_PROCID(&proc, namespace, (pmix_rank_t)atoi(rank));
+    PMIX_INFO_LOAD(&info, PMIX_IOF_PUSH_STDIN, NULL, PMIX_BOOL);
+    printf("stdin: %s\n",
+           PMIx_IOF_push(&proc, 1, NULL, &info, 1, NULL, NULL) < 0 ? "failed" : "SUCCESS");
+}
+
+static void input_step(const char *name, char *rest)
+{
+    static char filling[1 << 20];
+    const char *namespace = strsep(&rest, ":"), *rank = strsep(&rest, ":");
+    char line[256];
+
+    if (strcmp(name, "stdin") == 0) {
+        push_stdin(namespace, rank);
+    } else if (strcmp(name, "close") == 0) {
+        push(namespace, rank, NULL, 0, 1, NULL);
+    } else if (strcmp(name, "fill") == 0) {
+        memset(filling, '.', sizeof(filling));
+        push(namespace, rank, filling, sizeof(filling), atoi(rest), NULL);
+    } else {
+        snprintf(line, sizeof(line), "%s\n", strsep(&rest, ":"));
+        push(namespace, rank, line, strlen(line), 1, rest);
+    }
+}
+
 static void write_line(const char *path, const char *line)
 {
     FILE *file = fopen(path, "a");
@@ -250,6 +329,8 @@ static void step(char *words)
         await(file_exists, rest);
     } else if (strcmp(name, "show") == 0) {
         show();
+    } else {
+        input_step(name, rest);
     }
     fflush(stdout);
 }
@@ -285,6 +366,29 @@ static void flood(unsigned long mib)
     printf("flooded %u\n", self.rank);
 }
 
+static void read_lines(int count)
+{
+    char line[512];
+
+    for (; count > 0; count--) {
+        if (fgets(line, sizeof(line), stdin) == NULL) {
+            printf("read eof\n");
+            return;
+        }
+        printf("read %s", line);
+    }
+}
+
+static void suck(void)
+{
+    static char data[1 << 16];
+    size_t bytes = 0, got;
+
+    while ((got = fread(data, 1, sizeof(data), stdin)) > 0)
+        bytes += got;
+    printf("sucked %zu\n", bytes);
+}
+
 /* 0: end. */
 static int obey(char *rest)
 {
@@ -298,6 +402,10 @@ static int obey(char *rest)
         fprintf(stderr, "%s %u\n", rest, self.rank);
     else if (strcmp(name, "flood") == 0)
         flood(strtoul(rest, NULL, 10));
+    else if (strcmp(name, "read") == 0)
+        read_lines(atoi(rest));
+    else if (strcmp(name, "suck") == 0)
+        suck();
     else if (strcmp(name, "pull") == 0)
         pull(rest);
     fflush(stdout);
