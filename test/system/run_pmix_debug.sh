@@ -38,9 +38,9 @@ said() {
 start() {
     local stop=$1
     shift
-    "$banyan" run --timeout 40 --stop "$stop" "$@" "$program" </dev/null >"$scratch/out" 2>"$scratch/err" &
+    "$banyan" run --timeout 100 --stop "$stop" "$@" "$program" </dev/null >"$scratch/out" 2>"$scratch/err" &
     job=$!
-    wait_until 20 said
+    wait_until 60 said
 }
 
 # Of this test.
@@ -95,7 +95,7 @@ is "$status" 125 "without PMIx nothing stops in PMIx_Init"
 # spawn STOP: the lines that remain of the debugger's and its processes' without their ranks.
 spawn() {
     rm -f "$scratch/ready"
-    run "$banyan" run --timeout 40 --mpi pmix "${four[@]}" -n 8 --slots 8 "$program" "$@" "$scratch/ready" </dev/null
+    run "$banyan" run --timeout 100 --mpi pmix "${four[@]}" -n 8 --slots 8 "$program" "$@" "$scratch/ready" </dev/null
     sed 's/^rank [0-9]* of/rank of/' <<<"$out" | sort | uniq -c | sed 's/^ *//'
 }
 
@@ -117,7 +117,7 @@ is "$(spawn both 5)" "1 spawn: NOT-SUPPORTED" "spawned: in two places, too"
 
 # beside OPTION... -- ARGUMENT...: what the daemons say, and who has spawned them, sorted; v1 has 2 ranks, v2 and v3 one.
 beside() {
-    run "$banyan" run --timeout 60 --mpi pmix --virtual-nodes 4 --slots 2 -n 4 --map-by seq:"$scratch/nodes" \
+    run "$banyan" run --timeout 100 --mpi pmix --virtual-nodes 4 --slots 2 -n 4 --map-by seq:"$scratch/nodes" \
         "$program" daemons "$@" </dev/null
     sort <<<"$out"
 }

@@ -24,7 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define WAIT_S 20
+#define WAIT_S 60
 
 static pmix_proc_t self;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
