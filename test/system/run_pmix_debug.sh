@@ -38,6 +38,7 @@ said() {
 start() {
     local stop=$1
     shift
+    : >"$scratch/err" # not what the last one has said
     "$banyan" run --timeout 100 --stop "$stop" "$@" "$program" </dev/null >"$scratch/out" 2>"$scratch/err" &
     job=$!
     wait_until 60 said
