@@ -455,13 +455,15 @@ static pmix_status_t take_back(void)
     return PMIX_OPERATION_SUCCEEDED;
 }
 
-static int is_stop(const pmix_info_t *directives, size_t count)
+/* libpmix makes the upcall without processes when a request is taken back, and adds the directive to the caller's,
+ * which may have it, too, with another value. */
+static int is_stop(size_t procs_count, const pmix_info_t *directives, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (PMIX_CHECK_KEY(&directives[i], PMIX_IOF_STOP))
-            return PMIX_INFO_TRUE(&directives[i]);
-    }
-    return 0;
+    int stops = 0;
+
+    for (size_t i = 0; i < count && procs_count == 0; i++)
+        stops |= PMIX_CHECK_KEY(&directives[i], PMIX_IOF_STOP) && PMIX_INFO_TRUE(&directives[i]);
+    return stops;
 }
 
 pmix_status_t host_pull_upcall(const pmix_proc_t procs[], size_t procs_count,
@@ -471,7 +473,7 @@ pmix_status_t host_pull_upcall(const pmix_proc_t procs[], size_t procs_count,
 {
     struct pull *pull;
 
-    if (is_stop(directives, directives_count))
+    if (is_stop(procs_count, directives, directives_count))
         return take_back();
     if (!host_timer_is_called() || returning != NULL) /* no answer can be intercepted, or was */
         return PMIX_ERR_NOT_SUPPORTED;

@@ -42,8 +42,17 @@ static struct puller *puller_find(const struct daemon_core *core, uint32_t job, 
     return NULL;
 }
 
-static void puller_remove(struct puller *puller)
+static void give_back(struct daemon_core *core, struct puller *puller, uint32_t bytes)
 {
+    bytes = bytes < puller->under_way_bytes ? bytes : puller->under_way_bytes;
+    assert(core->pulled_bytes >= bytes);
+    puller->under_way_bytes -= bytes;
+    core->pulled_bytes -= bytes;
+}
+
+static void puller_remove(struct daemon_core *core, struct puller *puller)
+{
+    give_back(core, puller, UINT32_MAX);
     list_remove(&puller->node);
     ranges_fini(&puller->ranks);
     free(puller);
@@ -54,19 +63,17 @@ void daemon_core_pull_close(struct daemon_core *core)
     struct list_link *node;
 
     while ((node = list_first(&core->pullers)) != NULL)
-        puller_remove(list_entry(node, struct puller, node));
+        puller_remove(core, list_entry(node, struct puller, node));
 }
 
 /* ---- requests ---- */
 
-static void taken(const struct daemon_core *core, uint32_t place, const struct job_pull *pull)
+static void taken(struct daemon_core *core, uint32_t place, const struct job_pull *pull)
 {
     struct puller *puller = puller_find(core, pull->number, place);
 
-    if (puller != NULL && puller->under_way_bytes > pull->bytes)
-        puller->under_way_bytes -= pull->bytes;
-    else if (puller != NULL)
-        puller->under_way_bytes = 0;
+    if (puller != NULL)
+        give_back(core, puller, pull->bytes);
 }
 
 /* Ranks are known from the launch on. */
@@ -96,7 +103,7 @@ static void set(struct daemon_core *core, uint32_t place, struct job_pull *pull)
     puller->version = pull->version;
     puller->channels = pull->channels;
     if (pull->channels == 0)
-        puller->under_way_bytes = 0;
+        give_back(core, puller, UINT32_MAX);
     ranges_fini(&puller->ranks);
     ranges_move(&puller->ranks, &pull->ranks);
 }
@@ -125,7 +132,7 @@ void daemon_core_pull_refused(struct daemon_core *core, uint32_t place, struct w
     if (puller == NULL)
         return;
     puller->channels = 0;
-    puller->under_way_bytes = 0;
+    give_back(core, puller, UINT32_MAX);
 }
 
 /* ---- output ---- */
@@ -148,11 +155,13 @@ static void say_lost(struct daemon_core *core, struct puller *puller)
 static void copy_to(struct daemon_core *core, struct puller *puller, const void *data, size_t bytes,
                     uint32_t output_bytes)
 {
-    if (puller->under_way_bytes + output_bytes > JOB_PULL_WINDOW) {
+    if (puller->under_way_bytes + output_bytes > JOB_PULL_WINDOW ||
+        core->pulled_bytes + output_bytes > JOB_PULL_WINDOWS) {
         say_lost(core, puller);
         return;
     }
     puller->under_way_bytes += output_bytes;
+    core->pulled_bytes += output_bytes;
     core->tree->send(core->tree_context, puller->place, FRAME_BULK,
                      job_request_message(JOB_MESSAGE_PULLED, data, bytes));
 }
@@ -189,7 +198,7 @@ void daemon_core_pull_ended(struct daemon_core *core, uint32_t job)
         if (puller->channels != 0)
             core->tree->send(core->tree_context, puller->place, FRAME_BULK,
                              job_pulled_end_message(job));
-        puller_remove(puller);
+        puller_remove(core, puller);
     }
 }
 
@@ -202,9 +211,9 @@ void daemon_core_pull_lost(struct daemon_core *core, const struct ranges *places
     {
         struct puller *puller = list_entry(node, struct puller, node);
 
-        puller->under_way_bytes = 0;
+        give_back(core, puller, UINT32_MAX);
         if (ranges_contains(places, puller->place))
-            puller_remove(puller);
+            puller_remove(core, puller);
     }
 }
 

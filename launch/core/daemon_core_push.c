@@ -156,10 +156,17 @@ static void flow_free(struct stdin_flow *flow)
 static int send_input(struct daemon_core *core, uint32_t job, const void *data, size_t bytes)
 {
     const struct job_spec *spec = instance_job_spec(core->instance, job);
+    struct ranges places = {0};
     uint32_t node;
+    int is_lost;
 
     if (spec == NULL || instance_job_find(core->instance, job, spec->stdin_rank, &node) < 0)
         return -ENOENT;
+    instance_job_places(core->instance, job, spec->stdin_rank, &places);
+    is_lost = ranges_is_empty(&places);
+    ranges_fini(&places);
+    if (is_lost)
+        return -ECONNRESET;
     core->tree->send(core->tree_context, node + 1, FRAME_BULK, job_stdin_message(job, data, bytes));
     return 0;
 }

@@ -245,7 +245,8 @@ void job_abort_request_encode(const struct job_abort_request *request, struct bu
 int job_abort_request_decode(struct job_abort_request *ret_request, struct wire_reader *reader);
 
 /* Requests a copy of a job's output (pmix/pmi_pull.h has the same). */
-#define JOB_PULL_WINDOW (4u * 1024 * 1024)
+#define JOB_PULL_WINDOW  (4u * 1024 * 1024)
+#define JOB_PULL_WINDOWS (16u * JOB_PULL_WINDOW) /* of all: a link must never have more waiting */
 
 enum job_pull_kind { JOB_PULL_SET, JOB_PULL_TAKEN, JOB_PULL_KIND_COUNT };
 
