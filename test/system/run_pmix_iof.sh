@@ -54,7 +54,7 @@ is "$(tool 0 "pull:$space:all:both" "order:$orders:out:all:one" "order:$orders:e
     "a tool gets what the ranks of all nodes print"
 is "$(tool 3 "pull:$space:2,6:out" "order:$orders:err:2:three" "order:$orders:out:all:four" until:"2.out four" \
     until:"6.out four" show)" "pull: SUCCESS 2.out four 2 6.out four 6" "or two ranks, and one channel"
-is "$(tool 1 "pull:$space:1:out" "order:$orders:out:1:five" until:five stop "order:$orders:out:1:six" \
+is "$(tool 1 "pull:$space:1:out" "order:$orders:out:1:five" until:five stop:no "order:$orders:out:1:six" \
     "pull:$space:7:out" "order:$orders:out:7:seven" until:seven show)" \
     "pull: SUCCESS stop: SUCCESS pull: SUCCESS 1.out five 1 7.out seven 7" "it takes that back"
 is "$(tool 2 "pull:${space%-1}-9:all:out" pull:none:0:out "pull:$space:8:out" "pull:$space:0:diag" "pull:$space:0:out:pmix.iof.csize" \

@@ -13,7 +13,7 @@
  * pmix_iof tool URI STEP... is a tool:
  *
  *     pull:NS:RANK[,RANK]:CHANNELS[:KEY]  RANK or "all"; "out", "err", "both" or "diag"; with a required directive
- *     stop                     takes back the last that succeeded
+ *     stop[:no]                takes back the last that succeeded
  *     push:NS:RANK:TEXT[:KEY]  a line of input, with a required directive; close:NS:RANK its end
  *     fill:NS:RANK:COUNT       so many calls at once with 1 MiB each; prints "refused" for one that fails before others
  *     stdin:NS:RANK            pushes what the tool reads from its standard input
@@ -182,12 +182,16 @@ static void pull(char *rest)
     printf("pull: %s\n", status_name(status));
 }
 
-static void stop(void)
+/* The library says itself that this stops it; "no": whatever the caller says. */
+static void stop(const char *rest)
 {
+    bool no = false;
     pmix_status_t status;
+    pmix_info_t info;
 
     is_answered = 0;
-    status = PMIx_IOF_deregister(last_id, NULL, 0, on_stopped, NULL);
+    PMIX_INFO_LOAD(&info, PMIX_IOF_STOP, &no, PMIX_BOOL);
+    status = PMIx_IOF_deregister(last_id, &info, rest != NULL ? 1 : 0, on_stopped, NULL);
     if (status == PMIX_SUCCESS) {
         await(answered, NULL);
         status = answer;
@@ -310,7 +314,7 @@ static void step(char *words)
     if (strcmp(name, "pull") == 0) {
         pull(rest);
     } else if (strcmp(name, "stop") == 0) {
-        stop();
+        stop(rest);
     } else if (strcmp(name, "order") == 0) {
         const char *path = strsep(&rest, ":");
 
