@@ -170,6 +170,8 @@ static int finish_start(struct helper_state *state, struct worker *worker, int e
     assert(worker->report_fd >= 0 && worker->start != NULL);
     if (result == 0 && !ended)
         return 0;
+    if (result > 0 && worker->start->order.request.value != 0 && !worker->let_go && !ended)
+        return 0; /* it is on its way to its first instruction */
     if (result >= 0) {
         helper_tell(state, HELPER_STARTED, worker->id, worker->pid, 0);
     } else {
@@ -552,12 +554,17 @@ static void reap_one(struct helper_state *state, pid_t pid, int status)
 
 /* A process that is to stop before its first instruction is ours to trace until its exec has succeeded: there it
  * stops, and stays so without us.  Signals on the way to that go on to it. */
-static void let_go(pid_t pid, int number)
+static void let_go(struct helper_state *state, pid_t pid, int number)
 {
-    if (number == SIGTRAP)
-        (void)ptrace(PTRACE_DETACH, pid, NULL, (void *)(uintptr_t)SIGSTOP);
-    else
+    struct worker *worker = hash_map_get_u64(state->by_pid, (uint64_t)pid);
+
+    if (number != SIGTRAP) {
         (void)ptrace(PTRACE_CONT, pid, NULL, (void *)(uintptr_t)number);
+        return;
+    }
+    (void)ptrace(PTRACE_DETACH, pid, NULL, (void *)(uintptr_t)SIGSTOP);
+    if (worker != NULL)
+        worker->let_go = 1;
 }
 
 static void reap_children(struct helper_state *state)
@@ -570,7 +577,7 @@ static void reap_children(struct helper_state *state)
     (void)!read(state->signal_fd, &info, sizeof(info));
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         if (WIFSTOPPED(status))
-            let_go(pid, WSTOPSIG(status));
+            let_go(state, pid, WSTOPSIG(status));
         else
             reap_one(state, pid, status);
     }

@@ -23,6 +23,7 @@ struct worker {
     pid_t pid;
     int report_fd; /* -1 once it is known whether exec went well */
     int watched;   /* the loop waits for report_fd */
+    int let_go; /* one that stops before its first instruction: it has, and we trace it no more */
     struct list_link starting;
     struct child_start *start;
     int outlives;    /* a daemon that goes on without ours */

@@ -16,6 +16,9 @@
 #include "base/time.h"
 #include "launch/rank/rank_pmi_internal.h"
 
+/* Of a job that wait for other nodes: the overlay has room for 4,096 of all jobs, and needs some for itself. */
+#define COLLECTIVES_MAX 1024u
+
 /* One that waits for the other nodes. */
 struct collective {
     struct list_link node;
@@ -36,6 +39,8 @@ struct collective_set {
 
 static void collective_free(struct collective *collective)
 {
+    assert(collective->speaker->rank_pmi->collectives_count > 0);
+    collective->speaker->rank_pmi->collectives_count--;
     list_remove(&collective->node);
     loop_timer_destroy(collective->timer);
     free(collective);
@@ -189,7 +194,7 @@ static void stand_in_set(struct rank_pmi *rank_pmi, struct operation_name key,
     rank_pmi_stand_in(rank_pmi, &key, places);
 }
 
-/* Stands in for the sets seen here, and for those of all ranks. */
+/* Stands in for those of all ranks, and for the other sets seen here as far as there is room. */
 void rank_pmi_collective_stand_in(struct rank_pmi *rank_pmi)
 {
     const struct job_local *job = rank_pmi->config.job;
@@ -200,6 +205,11 @@ void rank_pmi_collective_stand_in(struct rank_pmi *rank_pmi)
     const struct collective_set *set;
     uint64_t members;
 
+    (void)members_set(rank_pmi, &everyone, 1, &members, &places);
+    if (job->spec.mpi & JOB_MPI_PMI1)
+        stand_in_set(rank_pmi, barrier_key(rank_pmi), &places);
+    if (job->spec.mpi & JOB_MPI_PMIX)
+        stand_in_set(rank_pmi, make_key(rank_pmi, PMI_FENCE, members), &places);
     while ((set = hash_map_next_entry(rank_pmi->sets, &cursor, &name, &name_bytes)) != NULL) {
         struct operation_name key = make_key(rank_pmi, PMI_FENCE, 0);
 
@@ -207,11 +217,6 @@ void rank_pmi_collective_stand_in(struct rank_pmi *rank_pmi)
         key.kind = (uint8_t)set->operation;
         stand_in_set(rank_pmi, key, &set->places);
     }
-    (void)members_set(rank_pmi, &everyone, 1, &members, &places);
-    if (job->spec.mpi & JOB_MPI_PMI1)
-        stand_in_set(rank_pmi, barrier_key(rank_pmi), &places);
-    if (job->spec.mpi & JOB_MPI_PMIX)
-        stand_in_set(rank_pmi, make_key(rank_pmi, PMI_FENCE, members), &places);
     ranges_fini(&places);
 }
 
@@ -277,6 +282,8 @@ static void begin_collective(struct speaker *speaker, const struct pmi_collectiv
     if (rc == 0 && wanted->kind == PMI_DISCONNECT &&
         !hash_map_get_u64(rank_pmi->pmix.connected, members))
         rc = -ENOTCONN;
+    if (rc == 0 && rank_pmi->collectives_count >= COLLECTIVES_MAX)
+        rc = -ENOBUFS;
     if (rc < 0) {
         rank_pmi_answer(speaker, wanted->id, rc, NULL, 0);
         ranges_fini(&places);
@@ -293,6 +300,7 @@ static void begin_collective(struct speaker *speaker, const struct pmi_collectiv
     set_limit(collective, wanted->timeout_ms);
     collective->key.generation = generation_next(rank_pmi, &key, &places);
     list_append(&rank_pmi->collectives, &collective->node);
+    rank_pmi->collectives_count++;
     if (is_mixed && wanted->kind == PMI_FENCE)
         payload = message_create(NULL, 0);
     else if (is_lazy(rank_pmi, collective))

@@ -84,7 +84,8 @@ struct rank_pmi {
     struct speaker speakers[SPEAKER_COUNT];
     struct hash_map *sets;   /* set_id -> struct collective_set seen here */
     struct list collectives; /* struct collective, open */
-    struct hash_map *asks;   /* request id of the overlay -> struct ask */
+    uint32_t collectives_count;
+    struct hash_map *asks; /* request id of the overlay -> struct ask */
     struct rank_pmi_pmix pmix;
     struct {
         struct hash_map *kept;   /* set_id -> struct lazy_blob: our last data of the set */

@@ -175,8 +175,8 @@ static void tell_stop(struct rank_pmi *rank_pmi, enum pmi_stop stop)
         "all %u processes of job %u wait for a debugger%s, until it raises PMIX_DEBUGGER_RELEASE",
         rank_pmi->config.job->map.processes, message.number,
         stop == PMI_STOP_INIT ? " in PMIx_Init" : "");
-    if (spec->parent == 0)
-        return;
+    if (spec->parent == 0 || spec->tool != NULL)
+        return; /* where a tool is only the root knows */
     outgoing = outgoing_add(rank_pmi);
     job_notice_encode(&message, &outgoing->message);
     send_next(rank_pmi);
