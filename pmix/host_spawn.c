@@ -262,24 +262,17 @@ static void take_target(struct pmi_spawn_target *target, const pmix_info_t *info
     }
 }
 
-/* 1: where, and how many they are, is said by other processes. */
-static int is_placed_by_others(const struct pmi_spawn *spawn)
-{
-    return spawn->target.namespace != NULL &&
-           (spawn->target.per_node > 0 || spawn->target.per_process > 0);
-}
-
 static int take_debugger(struct pmi_spawn *spawn, const pmix_info_t *job_info,
                          size_t job_info_count, const pmix_app_t *apps, size_t apps_count)
 {
     take_target(&spawn->target, job_info, job_info_count);
     for (size_t i = 0; i < apps_count; i++)
         take_target(&spawn->target, apps[i].info, apps[i].ninfo);
-    if (!is_placed_by_others(spawn) &&
+    if (!pmi_spawn_is_beside(spawn) &&
         (spawn->target.per_node > 0 || spawn->target.per_process > 0))
         return -EINVAL;
     for (size_t i = 0; i < apps_count; i++) {
-        if (apps[i].maxprocs < 1 && !is_placed_by_others(spawn))
+        if (apps[i].maxprocs < 1 && !pmi_spawn_is_beside(spawn))
             return -EINVAL;
     }
     return take_stops(spawn, job_info, job_info_count, apps, apps_count);

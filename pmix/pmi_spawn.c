@@ -100,6 +100,13 @@ void pmi_spawn_fini(struct pmi_spawn *spawn)
     pmi_spawn_init(spawn);
 }
 
+int pmi_spawn_is_beside(const struct pmi_spawn *spawn)
+{
+    const struct pmi_spawn_target *target = &spawn->target;
+
+    return target->namespace != NULL && (target->per_node > 0 || target->per_process > 0);
+}
+
 /* argv[0] is what is executed, whatever the caller's own is. */
 struct pmi_spawn_app *pmi_spawn_add_app(struct pmi_spawn *spawn, const char *program,
                                         char *const *argv, char *const *env, uint32_t processes)

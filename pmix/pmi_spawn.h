@@ -103,6 +103,8 @@ struct pmi_spawn_app *pmi_spawn_add_app(struct pmi_spawn *spawn, const char *pro
 void pmi_spawn_edit(struct pmi_spawn_app *app, enum variable_edit_kind kind, const char *name,
                     const char *value, char separator);
 void pmi_spawn_add_preput(struct pmi_spawn *spawn, const char *key, const char *value);
+/* Where its processes go, and how many there are, is said by those that they debug. */
+int pmi_spawn_is_beside(const struct pmi_spawn *spawn);
 /* A list that ends with NULL, as that which is copied does; NULL: an empty one. */
 char **pmi_spawn_copy_strings(char *const *strings);
 /* Sets *field to a copy of text. */

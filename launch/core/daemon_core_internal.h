@@ -43,8 +43,8 @@ struct daemon_core {
     struct hash_map *notices;    /* root: job and place -> id of its last request; NULL: none yet */
     struct names *names;         /* NULL until a name is asked for */
     struct ranges lost;          /* places, until then */
-    uint64_t pulled_bytes;       /* root: on the way to them */
     struct list pullers;         /* root: struct puller (daemon_core_pull.c) */
+    uint64_t pulled_bytes;       /* root: under way to them */
     struct list flows;           /* root: struct stdin_flow (daemon_core_push.c) */
     struct list kept;            /* struct kept_event: posted from within a step */
     bool is_stepping;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Output that other places request (PMIx_IOF_pull): the root, through which all output comes, copies it to them.  It
- * neither waits for them nor keeps anything: a place has a window, and what does not fit into it is lost there, which
- * is reported once.
+ * neither waits for them nor keeps anything: a place has a window, as have all together, and what does not fit into them
+ * is lost at that place, which is reported once.
  *
  * Cost: nothing without requests; else O(places that have made one) for each piece of output.
  */

@@ -161,6 +161,10 @@ static uint64_t ranks_of(const struct stall_report *report, const struct roll *r
     uint32_t place = 0;
 
     for (; ranges_next(places, place, &place); place++) {
+        if (ranges_is_empty(&roll->stalled.ranks)) {
+            count += placement_map_count(map_of(report, roll), place - 1);
+            continue;
+        }
         add_ranks(report, roll, place, &ranks);
         count += ranges_count(&ranks);
         ranges_clear(&ranks);

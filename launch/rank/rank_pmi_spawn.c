@@ -90,6 +90,14 @@ static int parse_rule(const struct pmi_spawn_rule *wanted, struct placement_rule
     return rc;
 }
 
+static uint64_t count_beside(const struct job_local *other, const struct pmi_spawn_target *target)
+{
+    uint64_t processes = target->rank == PMI_RANK_ALL ? other->map.processes : 1;
+    uint64_t nodes = target->rank == PMI_RANK_ALL ? other->nodes : 1;
+
+    return nodes * target->per_node + processes * target->per_process;
+}
+
 /* Where processes of another job are: a number on each of their nodes, and for each of them. */
 static struct placement_list *list_beside(const struct job_local *other,
                                           const struct pmi_spawn_target *target)
@@ -108,9 +116,7 @@ static struct placement_list *list_beside(const struct job_local *other,
         ranges_copy(&places, &other->places);
     else
         ranges_add(&places, node + 1, node + 1);
-    list->nodes = memory_allocate(((uint64_t)ranges_count(&places) * target->per_node +
-                                   (last - first + 1ull) * target->per_process + 1) *
-                                  sizeof(*list->nodes));
+    list->nodes = memory_allocate((count_beside(other, target) + 1) * sizeof(*list->nodes));
     for (; ranges_next(&places, place, &place); place++) {
         for (uint32_t i = 0; i < target->per_node; i++)
             list->nodes[list->count++] = place - 1;
@@ -121,24 +127,15 @@ static struct placement_list *list_beside(const struct job_local *other,
             list->nodes[list->count++] = node;
     }
     ranges_fini(&places);
+    assert(list->count == count_beside(other, target));
     return list;
-}
-
-static uint64_t count_beside(const struct job_local *other, const struct pmi_spawn_target *target)
-{
-    uint64_t processes = target->rank == PMI_RANK_ALL ? other->map.processes : 1;
-    uint64_t nodes = target->rank == PMI_RANK_ALL ? other->nodes : 1;
-
-    return nodes * target->per_node + processes * target->per_process;
 }
 
 /* Debugger daemons need no slots. */
 static int make_rule_beside(const struct rank_pmi *rank_pmi, const struct pmi_spawn_target *target,
                             uint32_t job, struct placement *placement, struct error *error)
 {
-    const struct job_local *other = job == rank_pmi->config.job->number
-                                        ? rank_pmi->config.job
-                                        : rank_jobs_map(rank_pmi->config.jobs, job);
+    const struct job_local *other = rank_jobs_map(rank_pmi->config.jobs, job);
     struct placement_rule rule = {
         .policy = PLACEMENT_BY_LIST, .bind = PLACEMENT_BIND_NONE, .oversubscribe = 1};
 
@@ -198,11 +195,6 @@ static void take_preput(struct pmi_spawn *spawn, struct job_spec *spec)
     }
 }
 
-static int is_beside(const struct pmi_spawn *spawn)
-{
-    return spawn->target.per_node > 0 || spawn->target.per_process > 0;
-}
-
 /* target: the job that is debugged, which is known here; 0: none. */
 static int make_spec(const struct rank_pmi *rank_pmi, uint32_t caller, struct pmi_spawn *spawn,
                      uint32_t target, struct job_spec *spec, struct error *error)
@@ -227,7 +219,7 @@ static int make_spec(const struct rank_pmi *rank_pmi, uint32_t caller, struct pm
         spec->target = memory_copy_string(spawn->target.namespace);
     spec->apps = memory_allocate_zeroed(spawn->apps_count * sizeof(*spec->apps));
     for (uint32_t i = 0; i < spawn->apps_count; i++) {
-        int rc = target > 0 && is_beside(spawn)
+        int rc = pmi_spawn_is_beside(spawn)
                      ? make_rule_beside(rank_pmi, &spawn->target, target, &spec->placement, error)
                      : make_rule(rank_pmi, spawn, &spawn->apps[i], &job->spec.placement.rules[own],
                                  &spec->placement, error);
