@@ -32,6 +32,17 @@ refuses() {
     fi
 }
 
+# run_client OPTION... -- CALL...: the ranks of $program, a client of libpmix, make the calls; $out, $err and $status as of run.
+run_client() {
+    local options=()
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    run "$banyan" run --timeout 60 --mpi pmix "${options[@]}" "$program" "$@" </dev/null
+}
+
 # ours [SESSION]: all processes of this script's runs, and those of a session.
 ours() {
     grep -lzsE "^(BANYAN_TEST_MARK=$scratch|BANYAN_SESSION=${1:-none})\$" /proc/[0-9]*/environ |

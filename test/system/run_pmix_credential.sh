@@ -18,14 +18,9 @@ owner="uid=$(id -u) gid=$(id -g)"
 # credential LINES NAME OPTION... -- CALL...: the ranks' lines, in any order, without how long a call took; standard error
 # is in $err.
 credential() {
-    local lines=$1 name=$2 options=()
+    local lines=$1 name=$2
     shift 2
-    while [ "$1" != -- ]; do
-        options+=("$1")
-        shift
-    done
-    shift
-    run "$banyan" run --timeout 60 --mpi pmix "${options[@]}" "$program" "$@" </dev/null
+    run_client "$@"
     is "$status: $(sed 's/ after .*//' <<<"$out" | sort)" "0: $(sort <<<"$lines")" "$name"
 }
 

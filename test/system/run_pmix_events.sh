@@ -22,14 +22,9 @@ ranks() {
 
 # events LINES NAME OPTION... -- CALL...: exactly these lines, in any order.
 events() {
-    local lines=$1 name=$2 options=()
+    local lines=$1 name=$2
     shift 2
-    while [ "$1" != -- ]; do
-        options+=("$1")
-        shift
-    done
-    shift
-    run "$banyan" run --timeout 60 --mpi pmix "${options[@]}" "$program" "$@" </dev/null
+    run_client "$@"
     is "$(sort <<<"$out")" "$(sort <<<"$lines")" "$name"
     [ -z "$err" ] || diag "$err"
 }

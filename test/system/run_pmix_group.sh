@@ -15,14 +15,9 @@ four=(--virtual-nodes 4 --per-node 2 -n 8)
 # group LINES NAME OPTION... -- CALL...: how often each line comes, without the rank that says it, and with N for the
 # number of a context.
 group() {
-    local lines=$1 name=$2 options=()
+    local lines=$1 name=$2
     shift 2
-    while [ "$1" != -- ]; do
-        options+=("$1")
-        shift
-    done
-    shift
-    run "$banyan" run --timeout 60 --mpi pmix "${options[@]}" "$program" "$@" </dev/null
+    run_client "$@"
     is "$(sed 's/^rank [0-9]*: //; s/context=[0-9]*/context=N/' <<<"$out" | sort | uniq -c | sed 's/^ *//')" "$lines" "$name"
     [ -z "$err" ] || diag "$err"
 }

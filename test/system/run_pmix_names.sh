@@ -16,14 +16,9 @@ eight=(--virtual-nodes 4 --per-node 2 -n 8)
 # names LINES NAME OPTION... -- CALL...: the ranks make the calls; LINES is what they say, in any order, with a ; between
 # them.
 names() {
-    local lines=$1 name=$2 options=()
+    local lines=$1 name=$2
     shift 2
-    while [ "$1" != -- ]; do
-        options+=("$1")
-        shift
-    done
-    shift
-    run "$banyan" run --timeout 60 --mpi pmix "${options[@]}" "$program" "$@" </dev/null
+    run_client "$@"
     is "$status:$(sort <<<"$out" | paste -sd ';')" "0:$(tr ';' '\n' <<<"$lines" | sort | paste -sd ';')" "$name"
     [ -z "$err" ] || diag "$err"
 }

@@ -14,14 +14,9 @@ four=(--virtual-nodes 4 --per-node 2 -n 8)
 
 # said EXPECTED NAME OPTION... -- STEP...: the ranks make the steps; EXPECTED is what is printed.
 said() {
-    local expected=$1 name=$2 options=()
+    local expected=$1 name=$2
     shift 2
-    while [ "$1" != -- ]; do
-        options+=("$1")
-        shift
-    done
-    shift
-    run "$banyan" run --timeout 60 --mpi pmix "${options[@]}" "$program" "$@" </dev/null
+    run_client "$@"
     is "$status:$(sed 's/  */ /g; s/ $//' <<<"$out")" "0:$expected" "$name"
     [ -z "$err" ] || diag "$err"
 }
