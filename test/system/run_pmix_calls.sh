@@ -16,14 +16,9 @@ four=(--virtual-nodes 4 --per-node 2 -n 8)
 # calls STATUS LINES NAME OPTION... -- CALL...: the ranks make the calls. LINES is what they say, each
 # line once, in any order, without how long it took.
 calls() {
-    local expected=$1 lines=$2 name=$3 options=()
+    local expected=$1 lines=$2 name=$3
     shift 3
-    while [ "$1" != -- ]; do
-        options+=("$1")
-        shift
-    done
-    shift
-    run "$banyan" run --timeout 60 --mpi pmix "${options[@]}" "$program" "$@" </dev/null
+    run_client "$@"
     is "$status:$(sed 's/ after .*//' <<<"$out" | sort -u | xargs)" \
         "$expected:$(xargs -n 1 <<<"$lines" | sort -u | xargs)" "$name"
     [ -z "$err" ] || diag "$err"

@@ -12,14 +12,9 @@ program=$top_builddir/test/tool/pmix_info
 
 # told RANK OPTION... -- WHAT...: what that rank is told, one line each; the others ask the same.
 told() {
-    local rank=$1 options=()
+    local rank=$1
     shift
-    while [ "$1" != -- ]; do
-        options+=("$1")
-        shift
-    done
-    shift
-    run "$banyan" run --timeout 60 --mpi pmix "${options[@]}" "$program" "$@" </dev/null
+    run_client "$@"
     [ "$status" = 0 ] || diag "status $status: $err"
     out=$(sed -n "s/^\[$rank\] //p" <<<"$out")
 }
