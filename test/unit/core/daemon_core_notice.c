@@ -10,12 +10,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "test/support/lone_core.h"
 #include "test/support/tap.h"
 
-#define NODES 4
-
-static struct allocation allocation;
-static struct instance_spec spec;
 static struct buffer calls;
 static int broadcast_rc;
 
@@ -53,11 +50,6 @@ static const struct daemon_tree_ops tree_ops = {.broadcast = tree_broadcast, .re
 
 /* ---- The node ---- */
 
-static uint64_t now_ns(void *context)
-{
-    return 1;
-}
-
 static void pmi_notice(void *context, const struct job_notice *notice)
 {
     buffer_printf(&calls, "notice of %u for %u: %.*s\n", notice->number, notice->targets_count,
@@ -65,49 +57,13 @@ static void pmi_notice(void *context, const struct job_notice *notice)
 }
 
 static const struct daemon_pmi_ops pmi_ops = {.notice = pmi_notice};
-static const struct daemon_ops ops = {.now_ns = now_ns, .pmi = &pmi_ops};
+static const struct daemon_ops ops = {.now_ns = lone_core_now_ns, .pmi = &pmi_ops};
 
 /* ---- */
 
 static struct daemon_core *core_at(uint32_t place)
 {
-    struct daemon_core_config config = {.spec = &spec,
-                                        .place = place,
-                                        .range = {place, place == 0 ? NODES : place},
-                                        .roster = place == 0 ? &allocation : NULL,
-                                        .policy = INSTANCE_STAYS,
-                                        .directory = "/tmp/none",
-                                        .ops = &ops};
-    struct daemon_core *core = daemon_core_create(&config);
-
-    daemon_core_attach(core, &tree_ops, NULL);
-    return core;
-}
-
-static void job_step(struct daemon_core *core, struct job_event event)
-{
-    struct job_actions actions;
-
-    job_actions_init(&actions);
-    instance_step(core->instance, &event, &actions);
-    job_actions_fini(&actions);
-}
-
-static void run(struct daemon_core *core)
-{
-    struct placement_rule rule = {.processes = NODES, .per = 1};
-    struct job_spec job;
-
-    job_spec_init(&job);
-    placement_add(&job.placement, &rule);
-    job.apps = memory_allocate_zeroed(sizeof(*job.apps));
-    job.apps_count = 1;
-    job.apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
-    job.apps[0].argv[0] = memory_copy_string("./app");
-    job.apps[0].set = memory_allocate_zeroed(sizeof(char *));
-    job.apps[0].directory = memory_copy_string("/");
-    job_step(core, (struct job_event){.kind = JOB_EVENT_RUN, .spec = &job});
-    job_spec_fini(&job);
+    return lone_core_at(place, &ops, &tree_ops);
 }
 
 static struct message *notice(uint32_t number, uint32_t told, struct job_target *targets,
@@ -143,9 +99,9 @@ static void test_root(void)
     struct ranges dead = {0};
     struct daemon_core *core = core_at(0);
 
-    job_step(core, (struct job_event){.kind = JOB_EVENT_COMPLETE});
-    run(core);
-    run(core);
+    lone_core_job(core, (struct job_event){.kind = JOB_EVENT_COMPLETE});
+    lone_core_run(core, UINT32_MAX);
+    lone_core_run(core, UINT32_MAX);
     ask(core, 2, 1, notice(3, 0, &all, 1));
     heard("reply to 2.1: -2\n", "a job that there is not");
     ask(core, 2, 2, notice(1, 0, &all, 1));
@@ -166,7 +122,7 @@ static void test_root(void)
     ask(core, 2, 5, notice(1, 0, none, 2));
     heard("reply to 2.5: 0\n", "nobody");
     ranges_add(&dead, 4, 4);
-    job_step(core, (struct job_event){.kind = JOB_EVENT_LOST, .places = &dead});
+    lone_core_job(core, (struct job_event){.kind = JOB_EVENT_LOST, .places = &dead});
     ask(core, 2, 6, notice(1, 0, &all, 1));
     heard("broadcast to 1-3, 34 bytes\nreply to 2.6: 0\n", "a node that is lost is left out");
     is_uint(hash_map_count(core->notices), 3, "who has told what is remembered");
@@ -197,15 +153,10 @@ static void test_node(void)
 
 int main(void)
 {
-    instance_spec_init(&spec);
-    spec.places = NODES + 1;
-    spec.radix = 2;
-    allocation_init(&allocation);
-    allocation_generate(&allocation, "n", NODES, 2);
+    lone_core_open();
     test_root();
     test_node();
-    allocation_fini(&allocation);
-    instance_spec_fini(&spec);
+    lone_core_close();
     buffer_fini(&calls);
     return done_testing();
 }

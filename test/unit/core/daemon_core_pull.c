@@ -9,12 +9,9 @@
 
 #include <stdio.h>
 
+#include "test/support/lone_core.h"
 #include "test/support/tap.h"
 
-#define NODES 4
-
-static struct allocation allocation;
-static struct instance_spec spec;
 static struct buffer calls;
 static bool is_served = true;
 
@@ -65,11 +62,6 @@ static const struct daemon_tree_ops tree_ops = {.broadcast = tree_broadcast,
 
 /* ---- The node ---- */
 
-static uint64_t now_ns(void *context)
-{
-    return 1;
-}
-
 static void print(void *context, const char *text)
 {
     buffer_printf(&calls, "%s\n", text);
@@ -90,7 +82,7 @@ static const char *starter_name(void *context, uint32_t place, char name[HOST_NA
 
 static const struct daemon_pmi_ops pmi_ops = {.output = pmi_output};
 static const struct daemon_starter_ops starter_ops = {.name = starter_name};
-static const struct daemon_ops ops = {.now_ns = now_ns,
+static const struct daemon_ops ops = {.now_ns = lone_core_now_ns,
                                       .print = print,
                                       .pmi = &pmi_ops,
                                       .starter = &starter_ops};
@@ -99,43 +91,7 @@ static const struct daemon_ops ops = {.now_ns = now_ns,
 
 static struct daemon_core *core_at(uint32_t place)
 {
-    struct daemon_core_config config = {.spec = &spec,
-                                        .place = place,
-                                        .range = {place, place == 0 ? NODES : place},
-                                        .roster = place == 0 ? &allocation : NULL,
-                                        .policy = INSTANCE_STAYS,
-                                        .directory = "/tmp/none",
-                                        .ops = &ops};
-    struct daemon_core *core = daemon_core_create(&config);
-
-    daemon_core_attach(core, &tree_ops, NULL);
-    return core;
-}
-
-static void job_step(struct daemon_core *core, struct job_event event)
-{
-    struct job_actions actions;
-
-    job_actions_init(&actions);
-    instance_step(core->instance, &event, &actions);
-    job_actions_fini(&actions);
-}
-
-static void run(struct daemon_core *core)
-{
-    struct placement_rule rule = {.processes = NODES, .per = 1};
-    struct job_spec job;
-
-    job_spec_init(&job);
-    placement_add(&job.placement, &rule);
-    job.apps = memory_allocate_zeroed(sizeof(*job.apps));
-    job.apps_count = 1;
-    job.apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
-    job.apps[0].argv[0] = memory_copy_string("./app");
-    job.apps[0].set = memory_allocate_zeroed(sizeof(char *));
-    job.apps[0].directory = memory_copy_string("/");
-    job_step(core, (struct job_event){.kind = JOB_EVENT_RUN, .spec = &job});
-    job_spec_fini(&job);
+    return lone_core_at(place, &ops, &tree_ops);
 }
 
 static void step(struct daemon_core *core, enum daemon_event_kind kind, uint32_t place,
@@ -193,9 +149,9 @@ static struct daemon_core *root(void)
 {
     struct daemon_core *core = core_at(0);
 
-    job_step(core, (struct job_event){.kind = JOB_EVENT_COMPLETE});
-    run(core);
-    run(core);
+    lone_core_job(core, (struct job_event){.kind = JOB_EVENT_COMPLETE});
+    lone_core_run(core, UINT32_MAX);
+    lone_core_run(core, UINT32_MAX);
     return core;
 }
 
@@ -207,7 +163,8 @@ static void test_requests(void)
     heard("", "nobody has requested anything");
     ask(core, 3, (struct job_pull){.number = 3, .version = 1, .channels = 3});
     heard("3: -2\n", "a job that does not exist");
-    ask(core, 3, (struct job_pull){.number = 1, .version = 1, .channels = 3, .ranks = one(NODES)});
+    ask(core, 3,
+        (struct job_pull){.number = 1, .version = 1, .channels = 3, .ranks = one(LONE_CORE_NODES)});
     heard("3: -2\n", "a rank that does not exist");
     ask(core, 3, (struct job_pull){.number = 1, .version = 1, .channels = 3});
     ask(core, 2, (struct job_pull){.number = 1, .version = 1, .channels = 2, .ranks = one(3)});
@@ -287,16 +244,11 @@ static void test_node(void)
 
 int main(void)
 {
-    instance_spec_init(&spec);
-    spec.places = NODES + 1;
-    spec.radix = 2;
-    allocation_init(&allocation);
-    allocation_generate(&allocation, "n", NODES, 2);
+    lone_core_open();
     test_requests();
     test_window();
     test_node();
-    allocation_fini(&allocation);
-    instance_spec_fini(&spec);
+    lone_core_close();
     buffer_fini(&calls);
     return done_testing();
 }

@@ -7,12 +7,9 @@
 
 #include "launch/core/daemon_core_internal.h"
 
+#include "test/support/lone_core.h"
 #include "test/support/tap.h"
 
-#define NODES 4
-
-static struct allocation allocation;
-static struct instance_spec spec;
 static struct buffer calls;
 
 static void heard(const char *expected, const char *name)
@@ -52,55 +49,13 @@ static const struct daemon_tree_ops tree_ops = {.broadcast = tree_broadcast,
 
 /* ---- The node ---- */
 
-static uint64_t now_ns(void *context)
-{
-    return 1;
-}
-
-static const struct daemon_ops ops = {.now_ns = now_ns};
+static const struct daemon_ops ops = {.now_ns = lone_core_now_ns};
 
 /* ---- */
 
 static struct daemon_core *core_at(uint32_t place)
 {
-    struct daemon_core_config config = {.spec = &spec,
-                                        .place = place,
-                                        .range = {place, place == 0 ? NODES : place},
-                                        .roster = place == 0 ? &allocation : NULL,
-                                        .policy = INSTANCE_STAYS,
-                                        .directory = "/tmp/none",
-                                        .ops = &ops};
-    struct daemon_core *core = daemon_core_create(&config);
-
-    daemon_core_attach(core, &tree_ops, NULL);
-    return core;
-}
-
-static void job_step(struct daemon_core *core, struct job_event event)
-{
-    struct job_actions actions;
-
-    job_actions_init(&actions);
-    instance_step(core->instance, &event, &actions);
-    job_actions_fini(&actions);
-}
-
-static void run(struct daemon_core *core)
-{
-    struct placement_rule rule = {.processes = NODES, .per = 1};
-    struct job_spec job;
-
-    job_spec_init(&job);
-    job.stdin_rank = 2;
-    placement_add(&job.placement, &rule);
-    job.apps = memory_allocate_zeroed(sizeof(*job.apps));
-    job.apps_count = 1;
-    job.apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
-    job.apps[0].argv[0] = memory_copy_string("./app");
-    job.apps[0].set = memory_allocate_zeroed(sizeof(char *));
-    job.apps[0].directory = memory_copy_string("/");
-    job_step(core, (struct job_event){.kind = JOB_EVENT_RUN, .spec = &job});
-    job_spec_fini(&job);
+    return lone_core_at(place, &ops, &tree_ops);
 }
 
 static void push(struct daemon_core *core, uint32_t place, uint32_t id, uint32_t number,
@@ -122,8 +77,8 @@ static struct daemon_core *root(void)
 {
     struct daemon_core *core = core_at(0);
 
-    job_step(core, (struct job_event){.kind = JOB_EVENT_COMPLETE});
-    run(core);
+    lone_core_job(core, (struct job_event){.kind = JOB_EVENT_COMPLETE});
+    lone_core_run(core, 2);
     return core;
 }
 
@@ -178,15 +133,10 @@ static void test_losses(void)
 
 int main(void)
 {
-    instance_spec_init(&spec);
-    spec.places = NODES + 1;
-    spec.radix = 2;
-    allocation_init(&allocation);
-    allocation_generate(&allocation, "n", NODES, 2);
+    lone_core_open();
     test_order();
     test_losses();
-    allocation_fini(&allocation);
-    instance_spec_fini(&spec);
+    lone_core_close();
     buffer_fini(&calls);
     return done_testing();
 }

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "test/support/lone_core.h"
+
+static struct allocation allocation;
+static struct instance_spec spec;
+
+void lone_core_open(void)
+{
+    instance_spec_init(&spec);
+    spec.places = LONE_CORE_NODES + 1;
+    spec.radix = 2;
+    allocation_init(&allocation);
+    allocation_generate(&allocation, "n", LONE_CORE_NODES, 2);
+}
+
+void lone_core_close(void)
+{
+    allocation_fini(&allocation);
+    instance_spec_fini(&spec);
+}
+
+struct daemon_core *lone_core_at(uint32_t place, const struct daemon_ops *ops,
+                                 const struct daemon_tree_ops *tree_ops)
+{
+    struct daemon_core_config config = {.spec = &spec,
+                                        .place = place,
+                                        .range = {place, place == 0 ? LONE_CORE_NODES : place},
+                                        .roster = place == 0 ? &allocation : NULL,
+                                        .policy = INSTANCE_STAYS,
+                                        .directory = "/tmp/none",
+                                        .ops = ops};
+    struct daemon_core *core = daemon_core_create(&config);
+
+    daemon_core_attach(core, tree_ops, NULL);
+    return core;
+}
+
+void lone_core_job(struct daemon_core *core, struct job_event event)
+{
+    struct job_actions actions;
+
+    job_actions_init(&actions);
+    instance_step(core->instance, &event, &actions);
+    job_actions_fini(&actions);
+}
+
+void lone_core_run(struct daemon_core *core, uint32_t stdin_rank)
+{
+    struct placement_rule rule = {.processes = LONE_CORE_NODES, .per = 1};
+    struct job_spec job;
+
+    job_spec_init(&job);
+    job.stdin_rank = stdin_rank;
+    placement_add(&job.placement, &rule);
+    job.apps = memory_allocate_zeroed(sizeof(*job.apps));
+    job.apps_count = 1;
+    job.apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
+    job.apps[0].argv[0] = memory_copy_string("./app");
+    job.apps[0].set = memory_allocate_zeroed(sizeof(char *));
+    job.apps[0].directory = memory_copy_string("/");
+    lone_core_job(core, (struct job_event){.kind = JOB_EVENT_RUN, .spec = &job});
+    job_spec_fini(&job);
+}
+
+uint64_t lone_core_now_ns(void *context)
+{
+    return 1;
+}

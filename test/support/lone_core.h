@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One daemon core by itself, in an instance of four nodes: the test plays the tree and the node, and hands it events.
+ */
+#ifndef TEST_SUPPORT_LONE_CORE_H
+#define TEST_SUPPORT_LONE_CORE_H
+
+#include "launch/core/daemon_core_internal.h"
+
+#define LONE_CORE_NODES 4
+
+/* Around all others. */
+void lone_core_open(void);
+void lone_core_close(void);
+/* Place 0: the root.  Both tables stay the caller's; daemon_core_destroy. */
+struct daemon_core *lone_core_at(uint32_t place, const struct daemon_ops *ops,
+                                 const struct daemon_tree_ops *tree_ops);
+/* An event of the job logic alone, whose actions are dropped. */
+void lone_core_job(struct daemon_core *core, struct job_event event);
+/* At the root: a job with a rank on each node, whose rank stdin_rank (UINT32_MAX: none) reads input. */
+void lone_core_run(struct daemon_core *core, uint32_t stdin_rank);
+/* daemon_ops.now_ns */
+uint64_t lone_core_now_ns(void *context);
+
+#endif
