@@ -154,9 +154,9 @@ static int stop_parse(const char *text, struct job_spec *job, struct error *erro
     if (word_find(stops, text, strlen(text), &stop) < 0)
         return error_set(error, -EINVAL, "option --stop: '%.80s' is not exec, init or app", text);
     if (stop != PMI_STOP_EXEC && !(job->mpi & JOB_MPI_PMIX))
-        return error_set(
-            error, -EINVAL,
-            "option --stop: processes stop in init and app by PMIx, which --mpi excludes");
+        return error_set(error, -EINVAL,
+                         "option --stop: '%s' needs PMIx: add pmix to --mpi, or use --stop exec",
+                         text);
     job->stop = (enum pmi_stop)stop;
     return 0;
 }
