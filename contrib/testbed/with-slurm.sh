@@ -16,7 +16,7 @@ if [ $# -lt 3 ]; then
 fi
 nodes=$1
 cpus=$2
-patience_s=60
+patience_s=150
 shift 2
 
 skip() {

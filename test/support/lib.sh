@@ -111,12 +111,14 @@ run() {
 }
 
 # until_true SECONDS COMMAND...: repeats the command until it succeeds; the only way to wait for
-# something that cannot announce itself.
+# something that cannot announce itself. Gives up after that time, of which a pause of the whole machine
+# counts as one look only.
 until_true() {
-    local end=$((SECONDS + $1))
+    local end=$((SECONDS + $1)) looks=$(($1 * 20))
     shift
     until "$@"; do
-        [ $SECONDS -lt $end ] || return 1
+        looks=$((looks - 1))
+        [ $SECONDS -lt $end ] || [ $looks -gt 0 ] || return 1
         sleep 0.02
     done
 }

@@ -40,7 +40,7 @@ run_client() {
         shift
     done
     shift
-    run "$banyan" run --timeout 60 --mpi pmix "${options[@]}" "$program" "$@" </dev/null
+    run "$banyan" run --timeout 240 --mpi pmix "${options[@]}" "$program" "$@" </dev/null
 }
 
 # ours [SESSION]: all processes of this script's runs, and those of a session.

@@ -37,7 +37,7 @@ check() {
         skip "$name: mpicc is not installed"
         return
     fi
-    run taskset -c "$cpus" timeout 100 bash -c "$command" </dev/null
+    run taskset -c "$cpus" timeout 300 bash -c "$command" </dev/null
     # The libraries of an MPI may print warnings.
     [[ ! $name =~ (^mpicc|/hello$) ]] || err=
     is "$status $err" "0 " "$name"

@@ -46,12 +46,12 @@ Q
     chmod +x bin/*
     export PATH=$scratch/bin:$PATH
 
-    run "$banyan" run -l --alloc "lsf: -n 3 -q 'two words' -W 1:00" --timeout 60 sh -c 'echo "a b"' </dev/null
+    run "$banyan" run -l --alloc "lsf: -n 3 -q 'two words' -W 1:00" --timeout 240 sh -c 'echo "a b"' </dev/null
     is "$status" 0 "LSF: it runs"
     is "$(sort <<<"$out" | xargs)" "[0] a b [1] a b [2] a b" "with as many ranks as slots"
     is "$(head -n 8 bsub.arguments | xargs -d '\n')" "-I -n 3 -q two words -W 1:00 $(readlink -f "$banyan")" \
         "bsub is told the options, quotes kept together"
-    is "$(tail -n +9 bsub.arguments | xargs -d '\n')" 'run -l --timeout 60 sh -c echo "a b"' \
+    is "$(tail -n +9 bsub.arguments | xargs -d '\n')" 'run -l --timeout 240 sh -c echo "a b"' \
         "and the run without --alloc"
     run "$banyan" run --alloc=lsf: sh -c 'exit 9' </dev/null
     is "$status" 9 "the run's status"
@@ -73,14 +73,14 @@ Q
     fi
     # Without one it gets a terminal; no byte of input or output is changed.
     printf 'a b\n\ttab\n' >input
-    run "$banyan" run --alloc pbs: -n 1 --timeout 60 cat <input
+    run "$banyan" run --alloc pbs: -n 1 --timeout 240 cat <input
     is "$status:$out" "0:$(cat input)" "PBS without a terminal: input, its end and output"
-    run "$banyan" run --alloc pbs: -n 1 --timeout 60 sh -c 'exit 9' </dev/null
+    run "$banyan" run --alloc pbs: -n 1 --timeout 240 sh -c 'exit 9' </dev/null
     is "$status" 9 "and the status"
     printf '#!/bin/sh\nprintf "salloc: %%s\\n" "Granted job allocation 7" "Nodes n1 are ready for job" >&2\nexec "$@"\n' \
         >bin/salloc
     chmod +x bin/salloc
-    run "$banyan" run --alloc slurm: -n 1 --timeout 60 echo good </dev/null
+    run "$banyan" run --alloc slurm: -n 1 --timeout 240 echo good </dev/null
     is "$status:$out:$err" "0:good:" "Slurm: good news of salloc is not told"
     rm bin/salloc
     refuses "an unknown scheduler" "option --alloc: 'moab: -n 1' does not begin with" \
@@ -92,7 +92,7 @@ Q
         "no such command: it says why"
 
     # ---- The real one ----
-    in_slurm run_asking.sh 4 150 >real
+    in_slurm run_asking.sh 4 400 >real
     if [ "$status" -eq 77 ]; then
         skip "$(tail -n 1 "$scratch/reason")"
     else

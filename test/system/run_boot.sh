@@ -26,7 +26,7 @@ job() {
     new_mark
     : >"$scratch/commands"
     run "$banyan" run --boot "$1" --banyand "$BANYAN_DAEMON" --ssh-agent "$scratch/agent" --net lo \
-        --host n1,n2,n3,n4 --radix 2 -n 4 --per-node 1 --timeout 60 -x BT_MARK="$mark" \
+        --host n1,n2,n3,n4 --radix 2 -n 4 --per-node 1 --timeout 240 -x BT_MARK="$mark" \
         sh -c 'echo "$BANYAN_NODE"' </dev/null
 }
 

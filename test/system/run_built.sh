@@ -17,7 +17,7 @@ export TEST_RANK=\$BANYAN_RANK TEST_LOCAL_RANK=\$BANYAN_LOCAL_RANK
 exec $client fence
 SH
 chmod +x "$scratch/rank"
-fence=(--mpi pmix --timeout 60 --per-node 1 "$scratch/rank")
+fence=(--mpi pmix --timeout 240 --per-node 1 "$scratch/rank")
 
 run "$banyan" run --virtual-nodes 3 "${fence[@]}"
 is "$status $err" "0 " "a fence of libpmix on the nodes of one machine"
@@ -37,7 +37,7 @@ for compiler in "${MPICC_OPENMPI:-no}" "${MPICC_MPICH:-no}"; do
         skip "no MPI compiler $compiler"
         continue
     fi
-    run "$banyan" run --virtual-nodes 2 --per-node 1 --timeout 60 "$scratch/hello"
+    run "$banyan" run --virtual-nodes 2 --per-node 1 --timeout 240 "$scratch/hello"
     is "$status" 0 "a program built with ${compiler##*/} runs on two nodes"
     [ "$status" -eq 0 ] || diag "$out $err"
 done

@@ -20,7 +20,7 @@ export BT_PRIVATE_SHM=1
 . "$srcdir/test/support/leftovers.sh"
 
 clean() {
-    run timeout 60 "$banyan" clean --tmpdir "$TMPDIR" "$@" </dev/null
+    run timeout 300 "$banyan" clean --tmpdir "$TMPDIR" "$@" </dev/null
 }
 
 # Cgroups of helpers in this name space.
@@ -52,7 +52,7 @@ is "$(left_files)" "$files" "its files stay"
 touch "$scratch/release"
 wait $front
 is $? 0 "and it ends well"
-run timeout 60 "$banyan" run --tmpdir "$TMPDIR" --virtual-nodes 2 --ppn 1 "$banyan" clean \
+run timeout 300 "$banyan" run --tmpdir "$TMPDIR" --virtual-nodes 2 --ppn 1 "$banyan" clean \
     --tmpdir "$TMPDIR" </dev/null
 is "$status $out" $'0 nothing to remove\nnothing to remove' "as a job on each node"
 nothing_left "which leaves nothing"
@@ -117,7 +117,7 @@ ok "so it goes" test ! -e $young
 
 chmod 755 "$scratch"
 if [ "$(id -u)" -eq 0 ] &&
-    setpriv --reuid 65534 --clear-groups timeout 60 "$banyan" --version >/dev/null 2>&1; then
+    setpriv --reuid 65534 --clear-groups timeout 300 "$banyan" --version >/dev/null 2>&1; then
     theirs=/dev/shm/banyan-ffeeddccbbaa9988.1
     mkdir -m 700 $theirs
     touch -d "1 hour ago" $theirs
@@ -133,7 +133,7 @@ if [ "$(id -u)" -eq 0 ] &&
     ok "their directory stays" test -d $theirs
     ok "their process stays" kill -0 $their_process
     [ ! -e "$their_group" ] || rmdir "$their_group"
-    run setpriv --reuid 65534 --clear-groups timeout 60 "$banyan" clean --tmpdir "$TMPDIR" </dev/null
+    run setpriv --reuid 65534 --clear-groups timeout 300 "$banyan" clean --tmpdir "$TMPDIR" </dev/null
     is "$status $out" "0 removed of session ffeeddccbbaa9988: 1 directory, 1 process" "but by themselves"
     wait $their_process 2>/dev/null
     ok "and removed" test ! -e $theirs

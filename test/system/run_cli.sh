@@ -95,13 +95,13 @@ is "$("$banyan" run -n 2 --oversubscribe sh -c 'seq 100000; echo end' |
 # output for nothing costs a second each time it does.
 long_line="head -c 4000000 /dev/zero | tr '\\0' \$BANYAN_RANK"
 started=$SECONDS
-timeout 60 "$banyan" run -n 4 --oversubscribe sh -c "$long_line" >"$scratch/.long"
+timeout 300 "$banyan" run -n 4 --oversubscribe sh -c "$long_line" >"$scratch/.long"
 is "$(for rank in 0 1 2 3; do tr -cd $rank <"$scratch/.long" | wc -c; done | xargs) $(wc -c <"$scratch/.long")" \
     "4000000 4000000 4000000 4000000 16000000" "4 MB of each of four ranks without a newline"
-timeout 60 "$banyan" run -n 4 --oversubscribe --virtual-nodes 2 -l sh -c "$long_line" >"$scratch/.long"
+timeout 300 "$banyan" run -n 4 --oversubscribe --virtual-nodes 2 -l sh -c "$long_line" >"$scratch/.long"
 is "$(sed 's/\[[0-3]\] //g' "$scratch/.long" | tr -d '\n' | wc -c)" 16000000 "with labels, and on two nodes"
 is "$(wc -l <"$scratch/.long")" 4 "which add no newline but at each rank's end"
-timeout 60 "$banyan" run -n 16 --oversubscribe sh -c 'printf "%s\nlast" begin' >"$scratch/.long"
+timeout 300 "$banyan" run -n 16 --oversubscribe sh -c 'printf "%s\nlast" begin' >"$scratch/.long"
 is "$(wc -c <"$scratch/.long")" 160 "lines that end without one"
 ok "without waiting for each other" [ $((SECONDS - started)) -lt 8 ]
 
@@ -113,7 +113,7 @@ is "$("$banyan" run -n 1 cat <"$scratch/numbers" | cksum)" "$(cksum <"$scratch/n
 is "$("$banyan" run -n 1 wc -c </dev/null | tr -d ' ')" 0 "and from /dev/null"
 is "$(echo x | "$banyan" run -n 2 --oversubscribe --stdin 1 -l cat)" "[1] x" "--stdin 1"
 is "$(echo x | "$banyan" run -n 2 --oversubscribe --stdin none -l cat)" "" "--stdin none"
-is "$({ echo x; exec sleep 3; } | timeout 20 "$banyan" run -n 1 head -n 1)" x \
+is "$({ echo x; exec sleep 3; } | timeout 300 "$banyan" run -n 1 head -n 1)" x \
     "a program that does not read to the end"
 is "$("$banyan" run -n 1 cat <&-; echo $?)" 0 "a closed stdin is empty"
 
@@ -125,7 +125,7 @@ sleep 0.5
 fg >/dev/null
 J
 if command -v script >/dev/null; then
-    out=$({ sleep 1; echo here; sleep 1; } | banyan=$banyan timeout 20 script -qec "bash $scratch/fg" /dev/null)
+    out=$({ sleep 1; echo here; sleep 1; } | banyan=$banyan timeout 300 script -qec "bash $scratch/fg" /dev/null)
     like "$out" "it is here" "input after fg"
 else
     skip "no script(1): no terminal"
@@ -191,7 +191,7 @@ runs=20
 [ -z "$sanitized" ] || runs=3
 good=0
 for ((i = 0; i < runs; i++)); do
-    [ "$(timeout 60 "$banyan" run -n 64 --oversubscribe echo x | wc -l)" = 64 ] && good=$((good + 1))
+    [ "$(timeout 300 "$banyan" run -n 64 --oversubscribe echo x | wc -l)" = 64 ] && good=$((good + 1))
 done
 is "$good" $runs "64 ranks that end at once, $runs times"
 is "$(left_files)" "" "nothing is left in TMPDIR"

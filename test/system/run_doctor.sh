@@ -21,7 +21,7 @@ cp "$scratch/n1.hosts" "$scratch/n3.hosts"
 # doctor OPTION...: over n1, n2, n3 in a line, from front.
 doctor() {
     new_mark
-    run env BT_MARK="$mark" nsenter --net=/run/netns/front timeout 120 "$banyan" doctor \
+    run env BT_MARK="$mark" nsenter --net=/run/netns/front timeout 300 "$banyan" doctor \
         --ssh-agent "$agent" --tmpdir "$TMPDIR" --start-timeout 60 --radix 2 --host 'n[1-3]' "$@" \
         </dev/null
 }
@@ -64,7 +64,7 @@ fi
 
 # Nodes that do not start are no end: here the first and with it the place of those below it.
 new_mark
-run env BT_MARK="$mark" nsenter --net=/run/netns/front timeout 120 "$banyan" doctor --ssh-agent \
+run env BT_MARK="$mark" nsenter --net=/run/netns/front timeout 300 "$banyan" doctor --ssh-agent \
     "$agent" --tmpdir "$TMPDIR" --start-timeout 60 --radix 2 --host 'x1,n1,n2,x2,n3' </dev/null
 finds 'start +! +x\[1-2\] +agent exited 255: ssh: Could not resolve hostname x1 \(reported by x1\)' "a node that does not start: its words"
 like "$out" 'try by hand: .*agent x1 .*banyand --version' "and what to try"
@@ -199,7 +199,7 @@ healthy
 
 # Ports: on n2 all of the range are taken.
 rm -f "$scratch/release"
-at n2 timeout 90 "$banyan" run --ssh-agent "$agent" --tmpdir "$TMPDIR" --host n2 \
+at n2 timeout 300 "$banyan" run --ssh-agent "$agent" --tmpdir "$TMPDIR" --host n2 \
     --port-range 7500-7501 sh -c "echo up; until [ -e $scratch/release ]; do sleep 0.05; done" \
     >"$scratch/held.out" 2>/dev/null </dev/null &
 held=$!
@@ -230,7 +230,7 @@ healthy
 
 # Leftovers: of an instance that lives, none; of a dead one, all, and the command removes them.
 rm -f "$scratch/release"
-at front timeout 90 "$banyan" run --ssh-agent "$agent" --tmpdir "$TMPDIR" --host n1 \
+at front timeout 300 "$banyan" run --ssh-agent "$agent" --tmpdir "$TMPDIR" --host n1 \
     sh -c "echo up; until [ -e $scratch/release ]; do sleep 0.05; done" >"$scratch/held.out" \
     2>/dev/null </dev/null &
 held=$!
@@ -261,7 +261,7 @@ like "$status $out" '^0 .*leftovers +\(here\),n\[1-3\] +none' "nothing is left t
 
 # Virtual nodes: no name service is asked for them.
 new_mark
-run env BT_MARK="$mark" timeout 60 "$banyan" doctor --virtual-nodes 6 --radix 2 --tmpdir "$TMPDIR" sh
+run env BT_MARK="$mark" timeout 300 "$banyan" doctor --virtual-nodes 6 --radix 2 --tmpdir "$TMPDIR" sh
 like "$status $out" '^0 .*name +v\[1-6\] +is a virtual node' "virtual nodes"
 nothing_left "virtual nodes: nothing is left"
 

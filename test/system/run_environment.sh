@@ -8,7 +8,7 @@
 
 # rank_env OPTION...: the variables of rank 3, on the second of two nodes with two ranks each.
 rank_env() {
-    run "$banyan" run --timeout 60 --virtual-nodes 2 --per-node 2 -n 4 "$@" \
+    run "$banyan" run --timeout 240 --virtual-nodes 2 --per-node 2 -n 4 "$@" \
         sh -c '[ "$BANYAN_RANK" != 3 ] || env' </dev/null
     [ $status -eq 0 ] || diag "$err"
 }
@@ -38,7 +38,7 @@ RANK=7 WORLD_SIZE=9 rank_env --mpi pmix,torch
 is "$(value RANK) $(value WORLD_SIZE) $(value LOCAL_RANK) $(value LOCAL_WORLD_SIZE)" "3 4 1 2" \
     "--mpi torch gives ranks, whatever is set here"
 address=$(value MASTER_ADDR):$(value MASTER_PORT)
-run "$banyan" run --timeout 60 --virtual-nodes 2 --per-node 2 -n 4 --mpi torch \
+run "$banyan" run --timeout 240 --virtual-nodes 2 --per-node 2 -n 4 --mpi torch \
     sh -c 'echo "$MASTER_ADDR:$MASTER_PORT"' </dev/null
 is "$(sort -u <<<"$out" | wc -l)" 1 "all ranks are given one address and port"
 like "$address" '^127\.1\.0\.1:[0-9]+$' "of the first rank's node"
@@ -57,7 +57,7 @@ else:
         except ConnectionRefusedError:
             pass
 PYTHON
-run "$banyan" run --timeout 60 --virtual-nodes 2 --per-node 2 -n 4 --mpi torch \
+run "$banyan" run --timeout 240 --virtual-nodes 2 --per-node 2 -n 4 --mpi torch \
     python3 "$scratch/meet.py" </dev/null
 is "$out" "met ['1', '2', '3']" "where they meet"
 MASTER_PORT=4321 rank_env --mpi torch -x RANK=5
@@ -74,7 +74,7 @@ left=(PMIX_SERVER_URI41=x PMI_FD=99 PMI2_CONNECT_TO_SERVER=1 HYDI_CONTROL_FD=9 I
 kept=(SLURM_NTASKS=4 SLURM_CPUS_ON_NODE=2 OMPI_MCA_btl=self PMIX_MCA_gds=hash UCX_TLS=tcp
     I_MPI_DEBUG=5 MV2_DEBUG=1 FLUX_URI=local:///x)
 left+=(MPICH_INTERFACE_HOSTNAME=n)
-run env "${left[@]}" "${kept[@]}" "$banyan" run --timeout 60 --mpi none --hosts localhost -n 1 env </dev/null
+run env "${left[@]}" "${kept[@]}" "$banyan" run --timeout 240 --mpi none --hosts localhost -n 1 env </dev/null
 [ $status -eq 0 ] || diag "$err"
 for pair in "${left[@]}"; do
     is "$(grep -cx "$pair" <<<"$out")" 0 "$pair does not reach a rank"
@@ -82,7 +82,7 @@ done
 for pair in "${kept[@]}"; do
     is "$(grep -cx "$pair" <<<"$out")" 1 "$pair does"
 done
-run env SLURM_PROCID=0 PMI_RANK=8 "$banyan" run --timeout 60 --hosts localhost -n 1 -x SLURM_PROCID \
+run env SLURM_PROCID=0 PMI_RANK=8 "$banyan" run --timeout 240 --hosts localhost -n 1 -x SLURM_PROCID \
     -x PMI_RANK=9 env </dev/null
 is "$(value SLURM_PROCID) $(value PMI_RANK)" "0 9" "-x gives them all the same"
 done_testing

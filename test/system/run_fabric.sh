@@ -16,7 +16,7 @@ like "$err" "option --fabric: 'quux' is not one of tcp, ofi" "with the words tha
 
 # Nothing of banyan's is here to be opened: a start that asks for nothing needs nothing.
 mkdir -p "$scratch/empty"
-run env BANYAN_PKGLIBDIR="$scratch/empty" "$banyan" run --virtual-nodes 2 -n 2 --timeout 60 true \
+run env BANYAN_PKGLIBDIR="$scratch/empty" "$banyan" run --virtual-nodes 2 -n 2 --timeout 240 true \
     </dev/null
 is $status 0 "without --fabric no shared object is opened"
 
@@ -36,10 +36,10 @@ nothing_left "a provider that is not there"
 same() {
     local name=$1 expected
     shift
-    run "$banyan" run --timeout 100 --start-timeout 60 "$@" </dev/null
+    run "$banyan" run --timeout 240 --start-timeout 60 "$@" </dev/null
     expected="$status $(sort <<<"$out")"
     new_mark
-    run "$banyan" run --timeout 100 --start-timeout 60 --fabric "ofi:$provider" -x BT_MARK="$mark" "$@" \
+    run "$banyan" run --timeout 240 --start-timeout 60 --fabric "ofi:$provider" -x BT_MARK="$mark" "$@" \
         </dev/null
     is "$status $(sort <<<"$out")" "$expected" "$name"
     [ "$status" -eq 0 ] || diag "$err"
@@ -93,7 +93,7 @@ sleep 60
 SH
 new_mark
 started=$SECONDS
-run "$banyan" run --virtual-nodes 4 -n 4 --per-node 1 --fabric "ofi:$provider" --timeout 50 \
+run "$banyan" run --virtual-nodes 4 -n 4 --per-node 1 --fabric "ofi:$provider" --timeout 240 \
     --start-timeout 60 -x BT_MARK="$mark" sh "$scratch/kill-daemon" </dev/null
 is $status 125 "a daemon is killed: the job ends"
 like "$err" "lost node v3" "and names the node"

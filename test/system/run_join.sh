@@ -15,7 +15,7 @@ begin() {
     shift
     new_mark
     rm -f banyan.join tokens
-    "$banyan" run --starter join --net lo --host "$nodes" -x BT_MARK="$mark" --timeout 60 "$@" \
+    "$banyan" run --starter join --net lo --host "$nodes" -x BT_MARK="$mark" --timeout 240 "$@" \
         </dev/null >out 2>err &
     runner=$!
     ok "the tokens are written" until_true 20 [ -e banyan.join ]
@@ -54,7 +54,7 @@ daemons=()
 refused() {
     local expected=$1 regex=$2 name=$3
     shift 3
-    run timeout 30 "$BANYAN_DAEMON" "$@" <&0
+    run timeout 300 "$BANYAN_DAEMON" "$@" <&0
     is "$status $out" "$expected " "$name: exit status $expected"
     like "$err" "^banyand: [^
 ]*$regex[^

@@ -60,8 +60,8 @@ if [ -x "$client" ]; then
     hangs away --timeout 9 "$scratch/pmix" away 2
     hangs unput --timeout 9 "$scratch/pmix" unput 3
     hangs stopped --timeout 9 "$scratch/pmix" stopped 1
-    hangs timed --timeout 60 "$scratch/pmix" late 2
-    hangs quit --timeout 60 --on-failure continue "$scratch/pmix" quit
+    hangs timed --timeout 240 "$scratch/pmix" late 2
+    hangs quit --timeout 240 --on-failure continue "$scratch/pmix" quit
 fi
 # On every node the second rank comes late: no node has a barrier that it could contribute to.
 cat >"$scratch/second" <<'SH'
@@ -70,11 +70,11 @@ cat >"$scratch/second" <<'SH'
 exec "${0%/*}/pmi1" none 0
 SH
 chmod +x "$scratch/second"
-hangs second --per-node 2 --timeout 60 "$scratch/second"
-hangs lonely --virtual-nodes 1 --per-node 2 --timeout 60 "$scratch/second"
-hangs ended --timeout 60 "$scratch/pmi1" 3 0
-hangs late --timeout 60 "$scratch/pmi1" 0 7
-hangs without --timeout 60 --on-failure continue "$scratch/pmi1" 3 0
+hangs second --per-node 2 --timeout 240 "$scratch/second"
+hangs lonely --virtual-nodes 1 --per-node 2 --timeout 240 "$scratch/second"
+hangs ended --timeout 240 "$scratch/pmi1" 3 0
+hangs late --timeout 240 "$scratch/pmi1" 0 7
+hangs without --timeout 240 --on-failure continue "$scratch/pmi1" 3 0
 
 if [ -x "$client" ]; then
     ends away

@@ -34,7 +34,7 @@ hello() {
     new_mark
     for ((i = 0; i < runs; i++)); do
         run "$banyan" run --virtual-nodes $nodes -n $ranks --per-node $per_node --oversubscribe \
-            --timeout 60 -x BT_MARK="$mark" "$@" "$scratch/hello_$name" </dev/null
+            --timeout 240 -x BT_MARK="$mark" "$@" "$scratch/hello_$name" </dev/null
         if [ $status -eq 0 ] && world "$out"; then
             good=$((good + 1))
         else
@@ -49,7 +49,7 @@ hello() {
 shape() {
     local program=$scratch/hello_$3
     [ -x "$program" ] || return
-    run "$banyan" run --virtual-nodes "$1" -n "$2" --oversubscribe --map-by "$4" --timeout 60 \
+    run "$banyan" run --virtual-nodes "$1" -n "$2" --oversubscribe --map-by "$4" --timeout 240 \
         "$program" </dev/null
     is "$status $(grep -c "^rank [0-9]* of $2 on " <<<"$out")" "0 $2" \
         "$3: $2 ranks on $1 nodes by $4"
@@ -69,7 +69,7 @@ from mpi4py import MPI
 world = MPI.COMM_WORLD
 print("sum", world.allreduce(world.rank), "of", world.size)
 PYTHON
-    run "$banyan" run --virtual-nodes 4 -n 8 --oversubscribe --timeout 60 \
+    run "$banyan" run --virtual-nodes 4 -n 8 --oversubscribe --timeout 240 \
         /usr/bin/python3 "$scratch/sum.py" </dev/null
     is "$status $(grep -c '^sum 28 of 8$' <<<"$out")" "0 8" "mpi4py: 8 ranks on 4 nodes"
 else
@@ -95,7 +95,7 @@ for name in openmpi mpich; do
     command -v mpicc.$name >/dev/null || continue
     mpicc.$name -o "$scratch/abort_$name" "$scratch/abort.c" || continue
     new_mark
-    run "$banyan" run --virtual-nodes 3 -n 6 --oversubscribe --timeout 60 -x BT_MARK="$mark" \
+    run "$banyan" run --virtual-nodes 3 -n 6 --oversubscribe --timeout 240 -x BT_MARK="$mark" \
         "$scratch/abort_$name" </dev/null
     is $status 7 "$name: the status of MPI_Abort is the run's"
     like "$err" 'banyan: rank 1 on v[0-9]* ' "$name: the line names the rank and its node"
@@ -105,7 +105,7 @@ done
 # MPI_Abort with status 0 ends the job as well, with status 0 and without a text that says nothing.
 sed 's/MPI_Abort(MPI_COMM_WORLD, 7)/MPI_Abort(MPI_COMM_WORLD, 0)/' "$scratch/abort.c" >"$scratch/abort0.c"
 if command -v mpicc.openmpi >/dev/null && mpicc.openmpi -o "$scratch/abort0" "$scratch/abort0.c"; then
-    run "$banyan" run --virtual-nodes 3 -n 6 --oversubscribe --timeout 60 "$scratch/abort0" </dev/null
+    run "$banyan" run --virtual-nodes 3 -n 6 --oversubscribe --timeout 240 "$scratch/abort0" </dev/null
     is $status 0 "MPI_Abort with status 0"
     like "$err" 'banyan: rank 1 on v[0-9]* called abort with status 0$' "and nothing else to say"
 fi

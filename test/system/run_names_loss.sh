@@ -23,7 +23,7 @@ for rank in 0 1 2 3 4 5 6; do
             "r$rank:look:e0,e1,e2,e3,e4,e5,e6,f0,f1,f2,f3,f4,f5,f6" "r$rank:look:g0,g1,g2,g3,g4,g5,g6,h0,h1,h2,h3,h4,h5,h6")
 done
 new_mark
-"$banyan" run --timeout 60 --mpi pmix --on-failure continue --virtual-nodes 7 --per-node 1 -x BT_MARK="$mark" \
+"$banyan" run --timeout 240 --mpi pmix --on-failure continue --virtual-nodes 7 --per-node 1 -x BT_MARK="$mark" \
     "$program" "${calls[@]}" r4:look:late:wait "await:$scratch/go" "${lookups[@]}" r6:sleep:300 r6:pub:late:x \
     >"$scratch/loss.out" 2>"$scratch/loss.err" </dev/null &
 front=$!

@@ -12,7 +12,7 @@ from() {
     local node=$1
     shift
     new_mark
-    run at "$node" timeout 90 "$banyan" run --ssh-agent "$agent" --tmpdir "$TMPDIR" \
+    run at "$node" timeout 300 "$banyan" run --ssh-agent "$agent" --tmpdir "$TMPDIR" \
         -x BT_MARK="$mark" --start-timeout 30 "$@" </dev/null
 }
 
@@ -30,7 +30,7 @@ hold() {
     shift
     rm -f "$scratch/release"
     : >"$scratch/held.out"
-    at "$node" timeout 90 "$banyan" run --ssh-agent "$agent" --tmpdir "$TMPDIR" "$@" --per-node 1 \
+    at "$node" timeout 300 "$banyan" run --ssh-agent "$agent" --tmpdir "$TMPDIR" "$@" --per-node 1 \
         sh -c 'echo up; until [ -e '"$scratch/release"' ]; do sleep 0.05; done' \
         >"$scratch/held.out" 2>"$scratch/held.err" </dev/null &
     held=$!
@@ -100,7 +100,7 @@ nothing_left "ports: nothing is left"
 
 # Daemons that join from their own networks, and one that has no way to the root.
 node island
-at front "$banyan" run --starter join --join-file "$scratch/tokens" --timeout 60 --host 'n[1-2]' \
+at front "$banyan" run --starter join --join-file "$scratch/tokens" --timeout 240 --host 'n[1-2]' \
     --radix 2 --tmpdir "$TMPDIR" --per-node 1 sh -c 'echo "$BANYAN_NODE"' >"$scratch/out" \
     2>"$scratch/err" </dev/null &
 joined=($!)

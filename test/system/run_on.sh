@@ -10,7 +10,7 @@ sshd=$(command -v sshd || echo /usr/sbin/sshd)
 if [ -z "${SLURM_TESTBED:-}" ]; then
     [ -x "$sshd" ] || skip_all "sshd is not installed (package openssh-server)"
     command -v ssh >/dev/null || skip_all "ssh is not installed (package openssh-client)"
-    again_in_slurm run_on.sh 4 200
+    again_in_slurm run_on.sh 4 400
 fi
 
 export TMPDIR=$scratch
@@ -50,7 +50,7 @@ export BANYAN_LOGIN_AGENT=$scratch/agent BANYAN_ON=$scratch/there
 until_true 20 test -s sshd.pid || skip_all "sshd does not start: $(tail -n 1 sshd.log)"
 
 on() {
-    run timeout 60 "$banyan" run --on login "$@"
+    run timeout 300 "$banyan" run --on login "$@"
 }
 gone() {
     [ -z "$(squeue -h)" ] && ! pgrep -x banyand >/dev/null && ! pgrep -f "^sleep 9753" >/dev/null
@@ -79,7 +79,7 @@ ok "are given back" until_true 10 gone
 on --alloc "slurm: -p nowhere" true </dev/null
 is "$status" 125 "what cannot be had there"
 like "$err" "no nodes: salloc: error: " "is said here"
-run timeout 60 "$banyan" run --on nobody true </dev/null
+run timeout 300 "$banyan" run --on nobody true </dev/null
 is "$status" 125 "a machine that does not answer"
 like "$err" "Connection refused.*--on nobody: ssh exited 255" "is named, in ssh's words"
 run "$banyan" run --on -oProxyCommand=x true </dev/null

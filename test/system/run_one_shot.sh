@@ -93,7 +93,7 @@ in_job() {
     shift
     new_mark
     rm -f "$SEEN"/*
-    run env "${variables[@]}" "$banyan" run --net lo --banyand "$BANYAN_DAEMON" --timeout 60 \
+    run env "${variables[@]}" "$banyan" run --net lo --banyand "$BANYAN_DAEMON" --timeout 240 \
         -x BT_MARK="$mark" "$@" </dev/null
 }
 
@@ -136,7 +136,7 @@ for way in pals flux; do
     variables=("FLUX_URI=local:///nowhere")
     [ $way = flux ] || variables=("PBS_JOBID=7.srv" "PBS_NODEFILE=$scratch/nodefile")
     set -m # else what stands before "&" ignores SIGINT
-    env "${variables[@]}" "$banyan" run --net lo --banyand "$BANYAN_DAEMON" --timeout 60 \
+    env "${variables[@]}" "$banyan" run --net lo --banyand "$BANYAN_DAEMON" --timeout 240 \
         -x BT_MARK="$mark" "${options[@]}" sh -c 'echo here; exec sleep 300' \
         </dev/null >"$scratch/here" 2>&1 &
     pid=$!

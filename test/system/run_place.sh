@@ -15,7 +15,7 @@ done | sort -u | wc -l)
 
 # cpus_of OPTION...: the lines of a run, by rank.
 cpus_of() {
-    run "$banyan" run --timeout 60 "$@" sh -c "$own_cpus" </dev/null
+    run "$banyan" run --timeout 240 "$@" sh -c "$own_cpus" </dev/null
     out=$(sort -n <<<"$out")
 }
 

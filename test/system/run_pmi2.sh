@@ -25,7 +25,7 @@ content() {
         shift
     done
     shift
-    run "$banyan" run --timeout 60 "${options[@]}" "$program" "$@" </dev/null
+    run "$banyan" run --timeout 240 "${options[@]}" "$program" "$@" </dev/null
     is "$status:$(grep -c " of $ranks is content\$" <<<"$out"):$(grep -c wrong <<<"$out")" \
         "0:$ranks:0" "$name"
     [ -z "$err" ] || diag "$err"
@@ -43,17 +43,17 @@ content "ranks round robin over nodes" 7 --virtual-nodes 3 -n 7 --oversubscribe 
 
 for nodes in "--slots 6 -n 2" "--virtual-nodes 4 --slots 2 --per-node 1 -n 4"; do
     read -ra options <<<"$nodes"
-    run "$banyan" run --timeout 60 --oversubscribe "${options[@]}" "$program" spawn 2 </dev/null
+    run "$banyan" run --timeout 240 --oversubscribe "${options[@]}" "$program" spawn 2 </dev/null
     is "$status:$(grep -c "^child [012] of 3: spawned 1, program 0 in /: 'two words;' 'hello; you'\$" <<<"$out"):$(
         grep -c "^child [012] of 3: spawned 1, program 1 in -: 'two words;' 'hello; you'\$" <<<"$out"):$(
         grep -c "is content" <<<"$out")" "0:2:1:${options[*]: -1}" "PMI2_Job_Spawn with $nodes"
     [ $status -eq 0 ] || diag "$out $err"
 done
 
-run "$banyan" run --timeout 60 --virtual-nodes 4 --per-node 2 -n 8 "$program" abort 5 </dev/null
+run "$banyan" run --timeout 240 --virtual-nodes 4 --per-node 2 -n 8 "$program" abort 5 </dev/null
 is "$status" 1 "PMI2_Abort ends the job"
 like "$err" 'rank 5 on v3 .*enough' "with the rank's word"
-run "$banyan" run --timeout 60 --virtual-nodes 4 --per-node 2 -n 8 "$program" late 5 </dev/null
+run "$banyan" run --timeout 240 --virtual-nodes 4 --per-node 2 -n 8 "$program" late 5 </dev/null
 ok "a rank that ends without finalize ends the job" test "$status" -ne 0
 like "$err" 'rank 5 on v3' "and is named"
 
@@ -79,7 +79,7 @@ if "finalize_ack" in (file.readline(), file.readline())[1]:
     print("served")
 PYTHON
 for words in line long message length late; do
-    run "$banyan" run --timeout 60 --on-failure continue --virtual-nodes 2 --per-node 2 -n 4 \
+    run "$banyan" run --timeout 240 --on-failure continue --virtual-nodes 2 --per-node 2 -n 4 \
         python3 "$scratch/nonsense.py" "$words" </dev/null
     is "$status:$(grep -c served <<<"$out")" "137:3" "nonsense ($words) ends its process, no other"
     like "$err" "rank 2 on v2 is killed: what it has sent is not PMI: PMI-[12]: " \

@@ -162,7 +162,7 @@ PYTHON
 
 # content NAME RANKS STATUS TEST OPTION...
 content() {
-    run "$banyan" run --timeout 60 --oversubscribe "${@:5}" python3 "$scratch/client.py" "$4" </dev/null
+    run "$banyan" run --timeout 240 --oversubscribe "${@:5}" python3 "$scratch/client.py" "$4" </dev/null
     is "$status:$(grep -c ' is content$' <<<"$out"):$(grep -c ' is wrong$' <<<"$out")" "$3:$2:0" \
         "$4: $1"
     [ "$status" -eq "$3" ] || diag "$out $err"

@@ -40,7 +40,7 @@ calls 0 "connect=SUCCESS disconnect=INVALID-OPERATION disconnect=SUCCESS fence=S
 pair=(--virtual-nodes 2 --per-node 1 -n 2)
 calls 0 "connect:9=SUCCESS connect=SUCCESS disconnect=SUCCESS fence=SUCCESS \
 r0:sleep:2500=SUCCESS" "a connect in time" "${pair[@]}" -- connect:9 disconnect r0:sleep:2500 connect fence
-run "$banyan" run --timeout 60 --mpi pmix "${pair[@]}" "$program" r0:sleep:3000 connect:1 fence \
+run "$banyan" run --timeout 240 --mpi pmix "${pair[@]}" "$program" r0:sleep:3000 connect:1 fence \
     connect:9 fence disconnect sleep:1500 fence </dev/null
 is "$status:$(grep -c '^connect:1=TIMEOUT' <<<"$out"):$(grep -c '=SUCCESS' <<<"$out")" "0:2:13" \
     "a connect whose time is over is over for all, and the next one works"
@@ -57,7 +57,7 @@ calls 0 "r0:sleep:3000=SUCCESS connect:1=TIMEOUT fence=SUCCESS connect:9=SUCCESS
     r0:sleep:3000 connect:1 fence connect:9 fence
 
 # A rank that dies: the others are told, and so is the user.
-run "$banyan" run --timeout 60 --mpi pmix "${four[@]}" "$program" r5:exit connect </dev/null
+run "$banyan" run --timeout 240 --mpi pmix "${four[@]}" "$program" r5:exit connect </dev/null
 ok "a rank that does not come to a connect ends the job ($status)" [ "$status" != 0 ]
 [ "$status" != 124 ] || diag "it hung"
 
@@ -68,7 +68,7 @@ calls 0 "put:a=SUCCESS fence=SUCCESS r1:sleep:700=SUCCESS r1:put:b=SUCCESS r0:ge
     "${pair[@]}" -- put:a fence r1:sleep:700 r1:put:b r0:get:1:b
 calls 0 "put:a=SUCCESS fence=SUCCESS r0:get:1:never=NOT-FOUND" "one that never comes is not" \
     "${pair[@]}" -- put:a fence r0:get:1:never fence
-run "$banyan" run --timeout 60 --mpi pmix "${pair[@]}" "$program" r1:sleep:4000 r0:get:1:x:1 \
+run "$banyan" run --timeout 240 --mpi pmix "${pair[@]}" "$program" r1:sleep:4000 r0:get:1:x:1 \
     put:a fence r0:get:1:y:1 fence </dev/null
 is "$status" 0 "gets with a time limit"
 like "$out" 'r0:get:1:x:1=TIMEOUT after 1\.[0-4] s' "of a rank that has committed nothing: in time"
@@ -94,9 +94,9 @@ calls 0 "fence=SUCCESS r0:abort:3:9=SUCCESS" "ranks that the job does not have a
     "${four[@]}" -- r0:abort:3:9 fence
 is "$err" "banyan: rank 0 on v1 called abort for ranks that its job does not have; none is ended" \
     "and the user is told"
-run "$banyan" run --timeout 60 --mpi pmix "${four[@]}" "$program" r5:abort:0 fence </dev/null
+run "$banyan" run --timeout 240 --mpi pmix "${four[@]}" "$program" r5:abort:0 fence </dev/null
 is "$status" 0 "an abort with 0 ends with 0"
-run "$banyan" run --timeout 60 --mpi pmix "${four[@]}" "$program" fence r5:abort:17 fence </dev/null
+run "$banyan" run --timeout 240 --mpi pmix "${four[@]}" "$program" fence r5:abort:17 fence </dev/null
 is "$status:$err" "17:banyan: rank 5 on v3 called abort with status 17" "an abort ends all"
 is "$(grep -c abort <<<"$out")" 0 "who aborts does not go on"
 
@@ -104,7 +104,7 @@ is "$(grep -c abort <<<"$out")" 0 "who aborts does not go on"
 
 # logged CALL STATUS TEXT NAME: what the call ends with, and what the user reads.
 logged() {
-    run "$banyan" run --timeout 60 --mpi pmix "${pair[@]}" "$program" "r1:$1" fence </dev/null
+    run "$banyan" run --timeout 240 --mpi pmix "${pair[@]}" "$program" "r1:$1" fence </dev/null
     is "$status:$(sed -n 's/^r1:.*=//p' <<<"$out"):$(paste -sd , <<<"$err")" "0:$2:$3" "$4"
 }
 logged log:stderr SUCCESS "banyan: text for stderr" "a text for the user"
@@ -157,7 +157,7 @@ chmod +x "$scratch/client"
 for modex in full lazy; do
     for mode in "fence 3" "direct 2" "replace 4" "open 3"; do
         for nodes in 1 4; do
-            run "$banyan" run --timeout 60 --modex $modex --virtual-nodes $nodes --per-node 4 --oversubscribe \
+            run "$banyan" run --timeout 240 --modex $modex --virtual-nodes $nodes --per-node 4 --oversubscribe \
                 "$scratch/client" $mode </dev/null
             is "$status:$out$err" "0:" "modex $modex, $nodes nodes: $mode"
         done

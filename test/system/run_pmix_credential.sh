@@ -161,7 +161,7 @@ rank 1: get=TIMEOUT" "it hangs: the time limits are kept" \
 is "$(grep -c 'after [1-9][0-9]* s$' <<<"$out")" 2 "not at once"
 like "$err" 'MUNGE cannot make a credential on .*: munged has not answered within 1 s' "and the user reads why"
 ok "processes have met meanwhile" [ -e "$scratch/fenced" ]
-"$banyan" run --timeout 60 --mpi pmix "${two[@]}" "$program" r0:begin fence "r0:make:$scratch/hangs" r0:end r0:get give r1:check:0 fence \
+"$banyan" run --timeout 240 --mpi pmix "${two[@]}" "$program" r0:begin fence "r0:make:$scratch/hangs" r0:end r0:get give r1:check:0 fence \
     </dev/null >"$scratch/out" 2>&1 &
 job=$!
 ok "a request without a time limit waits" until_true 30 [ -e "$scratch/hangs" ]
@@ -176,7 +176,7 @@ kill -CONT "${daemons[munge]}"
 
 # ---- Secrets ----
 
-"$banyan" run --timeout 60 -v -v --mpi pmix "${two[@]}" "$program" r0:get give r1:check:0 "r0:make:$scratch/up" \
+"$banyan" run --timeout 240 -v -v --mpi pmix "${two[@]}" "$program" r0:get give r1:check:0 "r0:make:$scratch/up" \
     "await:$scratch/go" </dev/null >"$scratch/out" 2>&1 &
 job=$!
 ok "a job that logs everything has passed one on" until_true 30 [ -e "$scratch/up" ]

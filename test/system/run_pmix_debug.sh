@@ -19,15 +19,6 @@ states() {
     awk '/^State:/ { print $2 }' $(sed 's,.*,/proc/&/status,' "$@") 2>/dev/null | sort -u | xargs
 }
 
-wait_until() { # SECONDS COMMAND...
-    local end=$((SECONDS + $1))
-    shift
-    until "$@"; do
-        [ $SECONDS -lt $end ] || return 1
-        sleep 0.05
-    done
-}
-
 said() {
     grep -q "wait for a debugger" "$scratch/err"
 }
@@ -39,9 +30,9 @@ start() {
     local stop=$1
     shift
     : >"$scratch/err" # not what the last one has said
-    "$banyan" run --timeout 100 --stop "$stop" "$@" "$program" </dev/null >"$scratch/out" 2>"$scratch/err" &
+    "$banyan" run --timeout 240 --stop "$stop" "$@" "$program" </dev/null >"$scratch/out" 2>"$scratch/err" &
     job=$!
-    wait_until 60 said
+    until_true 60 said
 }
 
 # Of this test.
@@ -59,7 +50,7 @@ all_stopped() {
 start exec "${four[@]}" -n 8
 like "$(cat "$scratch/err")" "all 8 processes of job 1 wait for a debugger before their first instruction, until SIGCONT" \
     "exec: a line says that all wait"
-ok "exec: they are stopped" wait_until 10 all_stopped 8
+ok "exec: they are stopped" until_true 10 all_stopped 8
 is "$(while read -r id; do [ "/proc/$id/exe" -ef "$program" ] && echo yes; done <"$scratch/ids" | wc -l)" 8 "exec: in the program"
 is "$(xargs -I@ sed -n 's/^TracerPid:\t//p' /proc/@/status <"$scratch/ids" | sort -u)" 0 "exec: nobody else traces them"
 is "$(xargs -I@ cat /proc/@/maps <"$scratch/ids" | grep -c libpmix)" 0 "exec: before their libraries are loaded"
@@ -75,7 +66,7 @@ for stop in init app; do
         "$stop: a line says that all wait"
     is "$(cat "$scratch/out")" "" "$stop: nothing has run"
     file=$(find "$scratch" -name "pmix.*.tool.*-1" | head -n 1)
-    is "$(timeout 30 "$tool" "file:$file" "release:${file##*.tool.}" 2>/dev/null)" "release: SUCCESS" "$stop: a tool lets them go on"
+    is "$(timeout 300 "$tool" "file:$file" "release:${file##*.tool.}" 2>/dev/null)" "release: SUCCESS" "$stop: a tool lets them go on"
     wait "$job"
     is "$?:$(grep -c 'of 8 goes on' "$scratch/out")" 0:8 "$stop: all do"
 done
@@ -96,7 +87,7 @@ is "$status" 125 "without PMIx nothing stops in PMIx_Init"
 # spawn STOP: the lines that remain of the debugger's and its processes' without their ranks.
 spawn() {
     rm -f "$scratch/ready"
-    run "$banyan" run --timeout 100 --mpi pmix "${four[@]}" -n 8 --slots 8 "$program" "$@" "$scratch/ready" </dev/null
+    run "$banyan" run --timeout 240 --mpi pmix "${four[@]}" -n 8 --slots 8 "$program" "$@" "$scratch/ready" </dev/null
     sed 's/^rank [0-9]* of/rank of/' <<<"$out" | sort | uniq -c | sed 's/^ *//'
 }
 
@@ -118,7 +109,7 @@ is "$(spawn both 5)" "1 spawn: NOT-SUPPORTED" "spawned: in two places, too"
 
 # beside OPTION... -- ARGUMENT...: what the daemons say, and who has spawned them, sorted; v1 has 2 ranks, v2 and v3 one.
 beside() {
-    run "$banyan" run --timeout 100 --mpi pmix --virtual-nodes 4 --slots 2 -n 4 --map-by seq:"$scratch/nodes" \
+    run "$banyan" run --timeout 240 --mpi pmix --virtual-nodes 4 --slots 2 -n 4 --map-by seq:"$scratch/nodes" \
         "$program" daemons "$@" </dev/null
     sort <<<"$out"
 }

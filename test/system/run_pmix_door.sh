@@ -27,7 +27,7 @@ chmod +x "$scratch/rank.sh"
 for kind in silent half noise long gone tool stranger; do
     for nodes in "-n 4 --oversubscribe" "--virtual-nodes 2 --per-node 2 -n 4"; do
         rm -f "$scratch/said".*
-        run "$banyan" run --timeout 60 --mpi pmix $nodes "$scratch/rank.sh" "$srcdir/test/tool/knock.py" \
+        run "$banyan" run --timeout 240 --mpi pmix $nodes "$scratch/rank.sh" "$srcdir/test/tool/knock.py" \
             $kind "$program" "$scratch/said" </dev/null
         is "$status:$(sort -u <<<"$out" | xargs)" "0:$(printf '%s\n' fence=SUCCESS put:a=SUCCESS \
             get:0:a=SUCCESS=0 get:3:a=SUCCESS=3 | sort -u | xargs)" "$kind strangers, $nodes"
@@ -51,7 +51,7 @@ kill $! 2>/dev/null
 "$2" fence
 RANK
     chmod +x "$scratch/other.sh"
-    run "$banyan" run --timeout 60 --mpi pmix -n 1 "$scratch/other.sh" "$srcdir/test/tool/knock.py" \
+    run "$banyan" run --timeout 240 --mpi pmix -n 1 "$scratch/other.sh" "$srcdir/test/tool/knock.py" \
         "$program" </dev/null
     is "$status:$(sort -u <<<"$out" | xargs)" "0:closed fence=SUCCESS there" \
         "another user's connection is closed without an answer"
@@ -82,7 +82,7 @@ sock.sendall((b"cmd=get_maxes\n" * 2)[sent % 14:] + b"cmd=finalize\n")
 while b"finalize_ack" not in sock.recv(65536):
     pass
 FLOOD
-run "$banyan" run --timeout 60 --mpi pmi1 -n 2 python3 "$scratch/flood.py" </dev/null
+run "$banyan" run --timeout 240 --mpi pmi1 -n 2 python3 "$scratch/flood.py" </dev/null
 is "$status:$(sort -u <<<"$out")" "0:taken" "a rank that floods its PMI-1 socket"
 [ -z "$err" ] || diag "$err"
 

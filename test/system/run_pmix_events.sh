@@ -70,7 +70,7 @@ accepted 3000" "3000 events of one process, without a pause" \
     "${four[@]}" -- on:a:-3001 fence r2:flood:-3001:3000 await:3000 fence sleep:100
 
 # Rank 1 starts late: its node keeps the event until it connects.
-run "$banyan" run --timeout 60 --mpi pmix --virtual-nodes 2 --per-node 1 -n 2 sh -c \
+run "$banyan" run --timeout 240 --mpi pmix --virtual-nodes 2 --per-node 1 -n 2 sh -c \
     '[ "$PMIX_RANK" = 0 ] || sleep 1; exec "$@"' - "$program" r0:notify:-3001:namespace r1:on:h:-3001 r1:await:1 \
     sleep:100 </dev/null
 is "$out" "rank 1: h -3001 from 0 text-0 x1" "a process that starts after the event"
@@ -97,7 +97,7 @@ case $PMIX_RANK in
 *) exec "$@" ;;
 esac
 SH
-run "$banyan" run --timeout 60 --mpi pmix --on-failure continue "${four[@]}" sh "$scratch/lose" "$program" \
+run "$banyan" run --timeout 240 --mpi pmix --on-failure continue "${four[@]}" sh "$scratch/lose" "$program" \
     on:a:-231 fence:0,1,2,3,6,7 await:1 fence:0,1,2,3,6,7 sleep:100 </dev/null
 is "$(sort <<<"$out")" "$(ranks "0 1 2 3 6 7" "a -231 from host about 4 5 on v3 x1")" "a node that is lost"
 # Where a failure ends the job there is no event.
@@ -105,7 +105,7 @@ events "" "a job that ends with its first failure" "${four[@]}" -- on:a:-404 fen
 
 # -145: the end of a spawned job, to the process that has spawned it.
 for nodes in 1 4; do
-    run "$banyan" run --timeout 60 --mpi pmix --virtual-nodes $nodes --per-node 4 -n 2 --map-by node "$program" \
+    run "$banyan" run --timeout 240 --mpi pmix --virtual-nodes $nodes --per-node 4 -n 2 --map-by node "$program" \
         on:a:-145 on:d fence r1:spawn:"sleep 0.3; exit 3" r1:spawn:true r1:await:2 fence sleep:100 </dev/null
     is "$(sort <<<"$out")" "rank 1: a -145 from host about all status 0 x1
 rank 1: a -145 from host about all status 3 x1" "$nodes nodes: a spawned job that ends"
@@ -122,12 +122,12 @@ for nodes in one four; do
         sleep:100
     like "$err" 'rank 0 on v1 called abort with status 9 for rank 3: enough' "on $nodes: and so does the user"
 done
-run "$banyan" run --timeout 60 --mpi pmix "${four[@]}" "$program" fence r0:abort:9:3,5 sleep:50000 </dev/null
+run "$banyan" run --timeout 240 --mpi pmix "${four[@]}" "$program" fence r0:abort:9:3,5 sleep:50000 </dev/null
 is "$status" 143 "without that policy the job ends as with any rank that is killed"
 like "$err" 'rank 0 on v1 called abort with status 9 for ranks 3,5: enough' "and it is said who wanted that"
 
 # The caller is answered when the rank has ended: it ignores SIGTERM.
-run "$banyan" run --timeout 60 --mpi pmix --on-failure continue --kill-grace 1 --virtual-nodes 2 --per-node 1 -n 2 sh -c \
+run "$banyan" run --timeout 240 --mpi pmix --on-failure continue --kill-grace 1 --virtual-nodes 2 --per-node 1 -n 2 sh -c \
     'trap "" TERM; echo $$ >"$0/pid$PMIX_RANK"; exec "$@"' "$scratch" "$program" fence r0:abort:9:1 \
     r0:gone:"$scratch/pid1" r1:sleep:50000 </dev/null
 is "$status:$out" "137:" "a rank that ignores SIGTERM is killed before the call returns"

@@ -118,7 +118,7 @@ jobs() {
     starter=$!
     until_true 20 test -s "$meet.dir"
     for job in one two; do
-        "$banyan" run --instance "$(cat "$meet.dir")" --timeout 60 --mpi pmix -n 2 --per-node 1 \
+        "$banyan" run --instance "$(cat "$meet.dir")" --timeout 240 --mpi pmix -n 2 --per-node 1 \
             "$program" meet:"$meet":4 "$@" </dev/null >"$meet.$job" 2>&1 &
         declare "$job=$!"
     done
@@ -141,7 +141,7 @@ elif ! mpicc.openmpi -O1 -o "$scratch/sessions" "$srcdir/test/tool/mpi/sessions.
 elif grep -aq "no sessions" "$scratch/sessions"; then
     skip "this Open MPI has no sessions"
 else
-    run "$banyan" run --timeout 60 "${four[@]}" "$scratch/sessions" </dev/null
+    run "$banyan" run --timeout 240 "${four[@]}" "$scratch/sessions" </dev/null
     is "$status:$(sort <<<"$out" | uniq -c | xargs)" "0:4 sums 28 8, even 12 4 sums 28 8, odd 16" \
         "communicators of sessions, over four nodes"
     [ -z "$err" ] || diag "$err"

@@ -27,7 +27,7 @@ what=(j:pmix.rm.name j:pmix.rm.version j:pmix.jobid j:pmix.max.size n:pmix.lldr 
     j:pmix.nlist j:pmix.offset j:pmix.mapby j:pmix.rankby j:pmix.bindto
     a0:pmix.app.size a1:pmix.app.size a0:pmix.aldr a1:pmix.aldr a0:pmix.wdir
     n:pmix.local.size n:pmix.node.size n:pmix.lpeers nv2:pmix.local.size nv2:pmix.lpeers)
-run "$banyan" run --timeout 60 --mpi pmix "${two_apps[@]}" "${what[@]}" : -n 2 \
+run "$banyan" run --timeout 240 --mpi pmix "${two_apps[@]}" "${what[@]}" : -n 2 \
     "$program" "${what[@]}" </dev/null
 is "$status:$(sed -n 's/^\[0\] //p' <<<"$out" | xargs)" "0:$("$banyan" --version |
     sed 's/^\(.*\) \(.*\)/j:pmix.rm.name=\1 j:pmix.rm.version=\2/') \
@@ -49,7 +49,7 @@ p:pmix.srv.nspace=banyan-[0-9a-f]+ p:pmix.srv.rank=[0-9]+$" "directories, which 
 what=(p:pmix.appnum p:pmix.apprank p:pmix.grank p:pmix.lrank p:pmix.nrank p:pmix.nodeid
     p:pmix.hname p:pmix.reinc p1:pmix.appnum p1:pmix.apprank p1:pmix.lrank p1:pmix.nrank
     p1:pmix.hname p5:pmix.appnum p5:pmix.apprank p5:pmix.lrank p5:pmix.hname p4:pmix.apprank)
-run "$banyan" run --timeout 60 --mpi pmix "${two_apps[@]}" "${what[@]}" : -n 2 \
+run "$banyan" run --timeout 240 --mpi pmix "${two_apps[@]}" "${what[@]}" : -n 2 \
     "$program" "${what[@]}" </dev/null
 is "$status:$(sed -n 's/^\[4\] //p' <<<"$out" | xargs)" "0:p:pmix.appnum=1 \
 p:pmix.apprank=0 p:pmix.grank=4 p:pmix.lrank=2 p:pmix.nrank=2 p:pmix.nodeid=0 p:pmix.hname=v1 \
@@ -107,7 +107,7 @@ int main(void)
 }
 C
     mpicc.openmpi -o "$scratch/levels" "$scratch/levels.c"
-    run "$banyan" run --timeout 60 -n 2 --slots 2 --map-by core "$scratch/levels" </dev/null
+    run "$banyan" run --timeout 240 -n 2 --slots 2 --map-by core "$scratch/levels" </dev/null
     is "$status:$out" "0:core 1 numa 2 node 2 local 0" \
         "Open MPI knows that bound ranks share a NUMA node and no core"
 else

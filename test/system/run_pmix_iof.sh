@@ -17,7 +17,7 @@ exec 8</dev/null
 # begin OPTION...: a job on four nodes; $orders: its file, $space: its namespace, $uris: of the nodes' servers.
 begin() {
     orders=$scratch/orders.$((++jobs))
-    "$banyan" run --timeout 120 --mpi pmix "$@" "$program" job "$orders" >"$scratch/out" 2>"$scratch/err" <&"${input:-8}" &
+    "$banyan" run --timeout 240 --mpi pmix "$@" "$program" job "$orders" >"$scratch/out" 2>"$scratch/err" <&"${input:-8}" &
     job=$!
     until_true 60 find_servers || diag "no servers"
     space=$(sed 's/.*\.tool\.//' <<<"${files[0]}")
@@ -43,7 +43,7 @@ finish_job() {
 tool() {
     local uri=${uris[$1]}
     shift
-    timeout 60 "$program" tool "$uri" "$@" 2>"$scratch/tool.err" | xargs -d '\n'
+    timeout 300 "$program" tool "$uri" "$@" 2>"$scratch/tool.err" | xargs -d '\n'
 }
 
 begin "${four[@]}"
@@ -113,13 +113,13 @@ is "$ended" 0 "the job has not been disturbed"
 starter=$!
 until_true 60 test -s "$scratch/dir"
 dir=$(cat "$scratch/dir")
-"$banyan" run --instance "$dir" --timeout 120 --mpi pmix --per-node 1 -n 4 "$program" job "$scratch/orders.second" </dev/null >"$scratch/second.out" &
+"$banyan" run --instance "$dir" --timeout 240 --mpi pmix --per-node 1 -n 4 "$program" job "$scratch/orders.second" </dev/null >"$scratch/second.out" &
 second=$!
 space=
 until_true 60 find_servers || diag "no servers"
 other=${files[3]##*.tool.}
 mapfile -t uris < <(head -q -n 1 "${files[@]}")
-"$banyan" run --instance "$dir" --timeout 120 --mpi pmix --per-node 1 -n 2 "$program" job "$scratch/orders.first" </dev/null \
+"$banyan" run --instance "$dir" --timeout 240 --mpi pmix --per-node 1 -n 2 "$program" job "$scratch/orders.first" </dev/null \
     >"$scratch/out" 2>"$scratch/err" &
 job=$!
 orders=$scratch/orders.first

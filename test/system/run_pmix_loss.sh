@@ -27,7 +27,7 @@ survivors() {
         shift
     done
     shift
-    run "$banyan" run --timeout 60 --mpi pmix --on-failure continue "${options[@]}" "$@" </dev/null
+    run "$banyan" run --timeout 240 --mpi pmix --on-failure continue "${options[@]}" "$@" </dev/null
     is "$(sort <<<"$out")" "$lines" "$name"
     [ "$status" != 124 ] || diag "it hung: $err"
 }
@@ -123,7 +123,7 @@ spawning() {
     [ $# -lt 8 ] || then=(sh -c "\"\$@\"; $8" sh)
     rm -rf "$scratch/spawn"
     mkdir "$scratch/spawn"
-    run timeout 100 "$banyan" run --mpi pmix --on-failure "$policy" --kill-grace 0 --virtual-nodes 4 --per-node 1 \
+    run timeout 300 "$banyan" run --mpi pmix --on-failure "$policy" --kill-grace 0 --virtual-nodes 4 --per-node 1 \
         --oversubscribe -x SPAWN="$scratch/spawn" -n 1 sh "$scratch/parent" "${then[@]}" \
         "$top_builddir/test/tool/pmix_spawn" start 1 host="$node" -- sh -c "$command" + 1 host=v2 -- sh -c "$other" end \
         : -n 1 sh "$scratch/hold" </dev/null

@@ -94,7 +94,7 @@ SH
 chmod +x "$scratch/pmi1"
 for nodes in one four; do
     declare -n options=$nodes
-    run "$banyan" run --timeout 60 --mpi pmi1 "${options[@]}" "$scratch/pmi1" </dev/null
+    run "$banyan" run --timeout 240 --mpi pmi1 "${options[@]}" "$scratch/pmi1" </dev/null
     is "$status:$(sort <<<"$out")" "0:0 cmd=publish_result info=ok rc=0 msg=success
 0 cmd=unpublish_result info=fail rc=-1 msg=service_not_found
 0 cmd=unpublish_result info=ok rc=0 msg=success
@@ -107,7 +107,7 @@ done
 
 # ---- A tool ----
 
-tool="timeout 20 env -i TMPDIR=$TMPDIR $top_builddir/test/tool/pmix_tool search"
+tool="timeout 300 env -i TMPDIR=$TMPDIR $top_builddir/test/tool/pmix_tool search"
 names "pub:k:x SUCCESS;pub:n:x:namespace SUCCESS;look: SUCCESS x@1;look: NOT-FOUND nothing@0" \
     "a tool looks up what is for all" "${one[@]}" -- r1:pub:k:x r1:pub:n:x:namespace fence "r0:run:$tool look:k look:n 2>&1 | grep ^look" fence
 
@@ -115,7 +115,7 @@ names "pub:k:x SUCCESS;pub:n:x:namespace SUCCESS;look: SUCCESS x@1;look: NOT-FOU
 
 if command -v mpicc.openmpi >/dev/null &&
     mpicc.openmpi -O1 -o "$scratch/publish" "$srcdir/test/tool/mpi/publish.c"; then
-    run "$banyan" run --timeout 60 --mpi pmix "${four[@]}" "$scratch/publish" </dev/null
+    run "$banyan" run --timeout 240 --mpi pmix "${four[@]}" "$scratch/publish" </dev/null
     is "$status:$(sort <<<"$out" | uniq -c | xargs)" "0:4 the port, then nothing" "MPI_Publish_name over four nodes"
     [ -z "$err" ] || diag "$err"
 else

@@ -64,7 +64,7 @@ done
 said "pmix.qry.psetnum: 0
 pmix.qry.psets:
 ask: SUCCESS" "a job of one application has no process sets" "${one[@]}" -- r0:ask:pmix.qry.psetnum,pmix.qry.psets
-run "$banyan" run --timeout 60 --mpi pmix --virtual-nodes 2 --per-node 2 -n 3 "$program" \
+run "$banyan" run --timeout 240 --mpi pmix --virtual-nodes 2 --per-node 2 -n 3 "$program" \
     r0:ask:pmix.qry.psetnum,pmix.qry.psets fence : -n 1 "$program" fence \
     "r3:ask:pmix.qry.psets" </dev/null
 is "$status:$out" "0:pmix.qry.psetnum: 2
@@ -77,7 +77,7 @@ ask: SUCCESS" "one of two has one for each"
 
 said "ask: NOT-FOUND" "an unknown key" "${four[@]}" -- r0:ask:no.such.key
 # libpmix 4.2.2 throws away the values at the client if not all keys have one.
-like "$(run "$banyan" run --timeout 60 --mpi pmix "${one[@]}" "$program" \
+like "$(run "$banyan" run --timeout 240 --mpi pmix "${one[@]}" "$program" \
     r0:ask:no.such.key,pmix.job.size </dev/null; echo "$out")" 'ask: PARTIAL.SUCCESS' "some known keys"
 said "ask: NOT-FOUND" "a namespace that is none" "${four[@]}" -- "r0:ask:pmix.qry.jst;pmix.nspace=none"
 said "ask: NOT-SUPPORTED" "an unknown qualifier that is required" "${one[@]}" -- "r0:ask:pmix.job.size;!no.such=1"
@@ -88,10 +88,10 @@ said "ask: NOT-FOUND" "one that does not exist" "${one[@]}" -- "r0:ask:pmix.qry.
 said "pmix.qry.ptable: pmix.nspace,pmix.rank,pmix.procid,pmix.hname
 pmix.qry.ns:
 ask: SUCCESS" "the qualifiers of a key" "${one[@]}" -- "r0:ask:pmix.qry.ptable,pmix.qry.ns;pmix.qry.quals"
-run "$banyan" run --timeout 60 --mpi pmix "${one[@]}" "$program" r0:ask:pmix.qry.keys </dev/null
+run "$banyan" run --timeout 240 --mpi pmix "${one[@]}" "$program" r0:ask:pmix.qry.keys </dev/null
 like "$out" 'pmix.qry.keys: .*pmix.qry.ptable.*pmix.univ.size' "and the keys"
 
-run "$banyan" run --timeout 60 --mpi pmix "${one[@]}" "$program" r0:ask:pmix.qry.spawn </dev/null
+run "$banyan" run --timeout 240 --mpi pmix "${one[@]}" "$program" r0:ask:pmix.qry.spawn </dev/null
 like "$out" 'pmix.qry.spawn: .*pmix.mapby' "and what a spawn obeys"
 
 # ---- Several jobs ----
@@ -100,10 +100,10 @@ like "$out" 'pmix.qry.spawn: .*pmix.mapby' "and what a spawn obeys"
 starter=$!
 until_true 20 test -s "$scratch/dir"
 dir=$(cat "$scratch/dir")
-"$banyan" run --instance "$dir" --timeout 60 --mpi pmix -n 4 "$program" running fence "await:$scratch/done" </dev/null \
+"$banyan" run --instance "$dir" --timeout 240 --mpi pmix -n 4 "$program" running fence "await:$scratch/done" </dev/null \
     >/dev/null 2>"$scratch/first.err" &
 first=$!
-run "$banyan" run --instance "$dir" --timeout 60 --mpi pmix -n 4 "$program" running r0:two r0:ask:pmix.qry.ns \
+run "$banyan" run --instance "$dir" --timeout 240 --mpi pmix -n 4 "$program" running r0:two r0:ask:pmix.qry.ns \
     r0:ask:pmix.qry.jst "r0:ask:pmix.qry.jst;pmix.nspace=SELF" fence </dev/null
 is "$status:$(sed 's/banyan-[0-9a-f]*-[12]/OTHER/; s/SELF,OTHER/OTHER,SELF/' <<<"$out")" "0:pmix.qry.ns: OTHER,SELF
 ask: SUCCESS
@@ -118,7 +118,7 @@ wait "$starter"
 
 # ---- Ends: libpmix 4.2.2 does not send exit codes ----
 
-run "$banyan" run --timeout 60 --mpi pmix --on-failure continue "${four[@]}" bash -c \
+run "$banyan" run --timeout 240 --mpi pmix --on-failure continue "${four[@]}" bash -c \
     "case \$PMIX_RANK in 3) exit 7 ;; 6) kill -9 \$\$ ;; esac; exec $program r0:settle:3:- r0:settle:6:- 'r0:ask:pmix.qry.ptable;pmix.nspace=SELF'" </dev/null
 like "$out" '3@v2:bash:62:0:none' "a process that has failed"
 like "$out" '6@v4:bash:54:0:none' "one that was killed"
@@ -140,16 +140,16 @@ for directive in ckpt:1 restart:1 pvn:1 preempt '!preempt' '!cancel:1'; do
     said "control: NOT-SUPPORTED" "$directive is refused" "${one[@]}" -- "r0:control:1:$directive" fence
 done
 said "control: BAD-PARAM" "so is a signal that does not exist" "${one[@]}" -- r0:control:1:sig:99 fence
-run "$banyan" run --timeout 60 --mpi pmix "${four[@]}" "$program" running fence r0:control:6:kill sleep:9000 </dev/null
+run "$banyan" run --timeout 240 --mpi pmix "${four[@]}" "$program" running fence r0:control:6:kill sleep:9000 </dev/null
 is "$status:$err" "137:banyan: rank 6 on v4 was killed by signal 9 (Killed)" "a rank is killed"
-run "$banyan" run --timeout 60 --mpi pmix --on-failure continue "${four[@]}" "$program" running fence r0:control:6:term \
+run "$banyan" run --timeout 240 --mpi pmix --on-failure continue "${four[@]}" "$program" running fence r0:control:6:term \
     r6:sleep:9000 r0:settle:6:- </dev/null
 like "$err" 'rank 6 on v4 was killed by signal 15 .*; the job goes on' "a rank is terminated, and the others go on"
-run "$banyan" run --timeout 60 --mpi pmix "${four[@]}" "$program" running fence r3:control:job:term sleep:9000 </dev/null
+run "$banyan" run --timeout 240 --mpi pmix "${four[@]}" "$program" running fence r3:control:job:term sleep:9000 </dev/null
 is "$status:$err" "143:banyan: terminated by rank 3 of job 1" "a job is terminated"
-run "$banyan" run --timeout 60 --mpi pmix "${four[@]}" "$program" running fence r3:control:all:kill sleep:9000 </dev/null
+run "$banyan" run --timeout 240 --mpi pmix "${four[@]}" "$program" running fence r3:control:all:kill sleep:9000 </dev/null
 is "$status:$err" "137:banyan: killed by rank 3 of job 1" "a job is killed"
-run "$banyan" run --timeout 60 --mpi pmix --on-failure continue "${four[@]}" "$program" running fence r5:control:all:sig:10 \
+run "$banyan" run --timeout 240 --mpi pmix --on-failure continue "${four[@]}" "$program" running fence r5:control:all:sig:10 \
     sleep:9000 </dev/null
 is "$status:$(grep -c 'killed by signal 10 .*; the job goes on' <<<"$err")" 138:4 "all of a job get a signal, and one rank of each node is named"
 touch "$scratch/leave" "$scratch/clean"

@@ -48,7 +48,7 @@ begin() {
     shift
     new_mark
     : >"$scratch/out"
-    BT_MARK=$mark "$banyan" run --timeout 60 --mpi pmix "${options[@]}" "$program" "$@" \
+    BT_MARK=$mark "$banyan" run --timeout 240 --mpi pmix "${options[@]}" "$program" "$@" \
         >"$scratch/out" 2>"$scratch/err" </dev/null &
     front=$!
 }
@@ -77,10 +77,10 @@ done | grep -c banyan-pmix
 SH
 new_mark
 # shellcheck disable=SC2086
-BT_MARK=$mark run "$banyan" run --timeout 60 $two sh "$scratch/serving" </dev/null
+BT_MARK=$mark run "$banyan" run --timeout 240 $two sh "$scratch/serving" </dev/null
 is "$(sort -u <<<"$out")" 0 "a job without PMI clients starts no server"
 # shellcheck disable=SC2086
-run "$banyan" run --timeout 60 --mpi pmix $two "$program" put:a fence get:0:a </dev/null
+run "$banyan" run --timeout 240 --mpi pmix $two "$program" put:a fence get:0:a </dev/null
 is "$status:$err" "0:" "a job with them is served"
 
 # shellcheck disable=SC2086

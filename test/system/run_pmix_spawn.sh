@@ -23,7 +23,7 @@ spawns() {
         shift
     done
     shift
-    run "$banyan" run --timeout 60 --mpi pmix "${options[@]}" "$program" "$@" </dev/null
+    run "$banyan" run --timeout 240 --mpi pmix "${options[@]}" "$program" "$@" </dev/null
     is "$status:$(sort <<<"$out" | paste -sd ';')" "$expected:$lines" "$name"
     [ -z "$err" ] || diag "$err"
 }
@@ -45,7 +45,7 @@ done
 spawns 0 "job 2 rank 0 of 1 app 0 parent 1.0 in $PWD with nothing;job 3 rank 0 of 1 app 0 parent 2.0 in $PWD with nothing;\
 spawn=SUCCESS;spawn=SUCCESS" "what is spawned spawns" "${four[@]}" -- \
     spawn 1 "${child[@]}" say spawn 1 "${child[@]}" say end end
-run "$banyan" run --timeout 60 --mpi pmix -l "${four[@]}" "$program" spawn 1 host=v3 -- \
+run "$banyan" run --timeout 240 --mpi pmix -l "${four[@]}" "$program" spawn 1 host=v3 -- \
     bash -c 'echo $BANYAN_NODE; uname -n; read -r line; echo "read $?"' end </dev/null
 is "$status" 0 "a program that knows nothing of PMIx"
 is "$(grep -c '^\[2\.0\] read 1' <<<"$out"):$(grep -c '^\[0\] spawn=SUCCESS' <<<"$out")" "1:1" \
@@ -79,7 +79,7 @@ unset LIST GONE
 together() {
     local name=$1 words=$2 processes=$3
     shift 3
-    run "$banyan" run --timeout 60 --mpi pmix "$@" -n "$processes" "$program" \
+    run "$banyan" run --timeout 240 --mpi pmix "$@" -n "$processes" "$program" \
         spawn "$processes" "${child[@]}" $words end $words </dev/null
     is "$status:$(grep -c '=SUCCESS' <<<"$out"):$(grep -vc '=SUCCESS' <<<"$out")" \
         "0:$((processes * (2 * $(wc -w <<<"$words") + 1))):0" "$name"
@@ -110,7 +110,7 @@ elif ! mpicc.openmpi -O1 -o "$scratch/mpi" "$srcdir/test/tool/mpi/spawn.c"; then
     fail "test/tool/mpi/spawn.c compiles"
 else
     for nodes in 1 4; do
-        run "$banyan" run --timeout 60 --virtual-nodes $nodes --per-node $((8 / nodes)) --oversubscribe -n 2 \
+        run "$banyan" run --timeout 240 --virtual-nodes $nodes --per-node $((8 / nodes)) --oversubscribe -n 2 \
             "$scratch/mpi" 2 2 </dev/null
         is "$status:$(sort <<<"$out" | paste -sd ';')" "0:one: 2 children of 2 parents, 4 together, right;\
 one: 2 children of 2 parents, 4 together, right;one: 4 children of 2 parents, 6 together, right;\

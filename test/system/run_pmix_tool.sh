@@ -14,14 +14,14 @@ export TMPDIR=$scratch
 
 # tool STEP...: what it says, in one line.
 tool() {
-    timeout 60 "$tool" "$@" 2>/dev/null | xargs
+    timeout 300 "$tool" "$@" 2>/dev/null | xargs
 }
 
 find_file() { # END: of the file's name
     find "$scratch" -name "pmix.*.tool.*$1" 2>/dev/null | head -n 1
 }
 
-"$banyan" run --timeout 120 --mpi pmix -n 2 "$program" running sleep:100000 </dev/null >"$scratch/out" 2>"$scratch/err" &
+"$banyan" run --timeout 240 --mpi pmix -n 2 "$program" running sleep:100000 </dev/null >"$scratch/out" 2>"$scratch/err" &
 job=$!
 for ((i = 0; i < 600; i++)); do
     file=$(find_file -1)
@@ -50,7 +50,7 @@ done >"$scratch/many"
 wait "${tools[@]}"
 is "$(grep -c "^jobs: $namespace$" "$scratch/many")" 8 "eight at once"
 if command -v pps >/dev/null; then
-    like "$(timeout 60 pps 2>&1)" "Active nspaces: $namespace" "pps of libpmix"
+    like "$(timeout 300 pps 2>&1)" "Active nspaces: $namespace" "pps of libpmix"
 else
     skip 1 "pps of libpmix is not installed (package libpmix-bin)"
 fi
@@ -69,7 +69,7 @@ is "$(tool search jobs | sed 's/:.*//')" PMIx_tool_init "and none can connect"
 
 # A tool spawns, through a job that runs.
 worker=$top_builddir/test/tool/pmix_spawn
-"$banyan" run --timeout 120 --mpi pmix --virtual-nodes 4 --slots 2 -n 2 --map-by node "$program" running sleep:100000 \
+"$banyan" run --timeout 240 --mpi pmix --virtual-nodes 4 --slots 2 -n 2 --map-by node "$program" running sleep:100000 \
     </dev/null >"$scratch/out" 2>"$scratch/err" &
 job=$!
 for ((i = 0; i < 600; i++)); do

@@ -13,7 +13,7 @@ first=20000
 # ends when all are released; so all hold their ports at the same time.
 start_run() {
     local status=0
-    timeout 120 "$banyan" run --tmpdir "$scratch" --host localhost --port-range "$2" \
+    timeout 300 "$banyan" run --tmpdir "$scratch" --host localhost --port-range "$2" \
         sh -c "touch $scratch/up.$1; until [ -e $scratch/release ]; do sleep 0.02; done" \
         >"$scratch/said.$1" 2>&1 </dev/null || status=$?
     echo $status >"$scratch/status.$1"

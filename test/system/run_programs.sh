@@ -40,7 +40,7 @@ if command -v lmp >/dev/null; then
     TMPDIR=$PWD/alone run lmp -in melt.in -log none </dev/null
     alone=$(energy "$out")
     new_mark
-    run "$banyan" run --virtual-nodes 4 -n 8 --per-node 2 --oversubscribe --timeout 120 \
+    run "$banyan" run --virtual-nodes 4 -n 8 --per-node 2 --oversubscribe --timeout 240 \
         -x BT_MARK="$mark" lmp -in melt.in -log none </dev/null
     is "$status $(energy "$out")" "0 $alone" "LAMMPS: 8 ranks on 4 nodes reach the energy of one"
     is "$(grep -c '^Loop time of .* on 8 procs' <<<"$out")" 1 "LAMMPS: one world of 8"

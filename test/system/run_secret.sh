@@ -44,7 +44,7 @@ look() {
     shift
     new_mark
     : >"$scratch/out"
-    "$banyan" run --banyand "$BANYAN_DAEMON" -n 3 --per-node 1 --timeout 60 \
+    "$banyan" run --banyand "$BANYAN_DAEMON" -n 3 --per-node 1 --timeout 240 \
         -x BT_MARK="$mark" "$@" sh -c 'echo up; exec sleep 50' >"$scratch/out" 2>"$scratch/err" \
         </dev/null &
     front=$!
@@ -66,7 +66,7 @@ is "$hidden" 4 "ssh: the root and three daemons have it, each once"
 # Daemons that join: two of three; the record of the third, and the tokens, tell what to look for.
 new_mark
 cd "$scratch" || exit 1
-"$banyan" run -v -v --starter join --net lo --host n1,n2,n3 --timeout 60 -x BT_MARK="$mark" true \
+"$banyan" run -v -v --starter join --net lo --host n1,n2,n3 --timeout 240 -x BT_MARK="$mark" true \
     >"$scratch/out" 2>"$scratch/err" </dev/null &
 front=$!
 ok "join: the tokens are there" until_true 20 [ -e banyan.join ]

@@ -111,7 +111,7 @@ ok "a reader that stands still: in less than 3 s ($took)" less "$took" 3
 # A run in the background of a terminal is not stopped by wanting its input.
 if command -v script >/dev/null; then
     rm -f "$scratch/typescript"
-    timeout 20 script -qec "bash -ic '\"$banyan\" run -n 1 echo from behind & wait'" \
+    timeout 300 script -qec "bash -ic '\"$banyan\" run -n 1 echo from behind & wait'" \
         "$scratch/typescript" </dev/null >/dev/null 2>&1
     like "$(cat "$scratch/typescript")" "from behind" "a run in a terminal's background"
 else

@@ -7,7 +7,7 @@
 . "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
 
 if [ -z "${SLURM_TESTBED:-}" ]; then
-    again_in_slurm run_slurm.sh 16 150
+    again_in_slurm run_slurm.sh 16 400
 fi
 
 export TMPDIR=$scratch
@@ -57,7 +57,7 @@ seen() {
 job() {
     export OUT=$scratch/$1
     shift
-    timeout 60 salloc -Q "$@" ./job.sh 2>"$OUT.salloc" || diag "$(cat "$OUT.salloc")"
+    timeout 300 salloc -Q "$@" ./job.sh 2>"$OUT.salloc" || diag "$(cat "$OUT.salloc")"
 }
 
 job even -N4 -n8
@@ -78,7 +78,7 @@ same "tasks of two CPUs"
 seen "tasks of two CPUs"
 
 export OUT=$scratch/batch
-timeout 60 sbatch -Q --wait -N3 -n5 -o "$OUT.out" job.sh
+timeout 300 sbatch -Q --wait -N3 -n5 -o "$OUT.out" job.sh
 same "sbatch"
 seen "sbatch"
 
@@ -94,7 +94,7 @@ sort -o $OUT.ranks $OUT.ranks
 J
 chmod +x het.sh
 export OUT=$scratch/het
-timeout 60 salloc -Q -N2 -n5 : -N3 -n3 ./het.sh 2>"$OUT.salloc" || diag "$(cat "$OUT.salloc")"
+timeout 300 salloc -Q -N2 -n5 : -N3 -n3 ./het.sh 2>"$OUT.salloc" || diag "$(cat "$OUT.salloc")"
 same "a heterogeneous job"
 
 # ---- Fewer than all ----
@@ -116,7 +116,7 @@ echo $? >>$OUT.missing
 echo $? >>$OUT.absent
 J
 chmod +x some.sh
-timeout 60 salloc -Q -N4 -n4 ./some.sh 2>"$OUT.salloc" || diag "$(cat "$OUT.salloc")"
+timeout 300 salloc -Q -N4 -n4 ./some.sh 2>"$OUT.salloc" || diag "$(cat "$OUT.salloc")"
 is "$(sort "$OUT.ranks" | xargs)" "$(cat "$OUT.want")" "--host takes some nodes of the job"
 like "$(cat "$OUT.json")" '"starter": "srun"' "srun starts there, too"
 is "$(xargs <"$OUT.local")" "simhost simhost" "--source local is this machine"
@@ -153,7 +153,7 @@ scontrol show hostnames "$SLURM_JOB_NODELIST" | sort >$OUT.want
 J
 chmod +x boot.sh
 export scratch
-timeout 90 salloc -Q -N3 -n3 ./boot.sh 2>"$OUT.salloc" || diag "$(cat "$OUT.salloc")"
+timeout 300 salloc -Q -N3 -n3 ./boot.sh 2>"$OUT.salloc" || diag "$(cat "$OUT.salloc")"
 for way in munge file; do
     if [ $way = munge ] && grep -q 'built without MUNGE' "$OUT.$way.err"; then
         skip "--boot munge: this banyan is built without it"
@@ -190,7 +190,7 @@ echo $? >>$OUT.refused
 "$banyan" map --explain -n 4 --require feature=late >$OUT.map 2>&1
 J
 chmod +x require.sh
-timeout 60 salloc -Q -w 'sim[7-10]' -n 4 ./require.sh 2>"$OUT.salloc" || diag "$(cat "$OUT.salloc")"
+timeout 300 salloc -Q -w 'sim[7-10]' -n 4 ./require.sh 2>"$OUT.salloc" || diag "$(cat "$OUT.salloc")"
 like "$(cat "$OUT.alloc")" "2      1  sim\[7-8\]  mem=64M,feature=first
  *2      1  sim\[9-10\]  mem=64M,feature=late\|second" "banyan alloc has Slurm's features and memory"
 is "$(sort "$OUT.late" | xargs)" "sim10 sim9" "--require takes the nodes with the feature"
@@ -214,7 +214,7 @@ running() {
     [ "$(pgrep -cf "^sleep 7531")" -ge "$1" ]
 }
 
-timeout 60 salloc -Q -N3 -n3 "$banyan" run sleep 7531 >"$scratch/cancel" 2>&1 </dev/null &
+timeout 300 salloc -Q -N3 -n3 "$banyan" run sleep 7531 >"$scratch/cancel" 2>&1 </dev/null &
 pid=$!
 ok "a job runs" until_true 30 running 3
 scancel -u root
@@ -235,7 +235,7 @@ done
 exit 1
 J
 chmod +x killed.sh
-ok "after SIGKILL of the front end everything ends" timeout 60 salloc -Q -N3 -n3 ./killed.sh
+ok "after SIGKILL of the front end everything ends" timeout 300 salloc -Q -N3 -n3 ./killed.sh
 ok "no process is left" until_true 10 no_sleep
 ok "and no daemon" until_true 10 no_daemon
 is "$(find "$scratch" -name 'banyan*' -o -name 'b-*' | grep -v '^$' | xargs)" "" "no file is left"

@@ -7,7 +7,7 @@
 . "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
 
 if [ -z "${SLURM_TESTBED:-}" ]; then
-    again_in_slurm run_slurm_cancel.sh 4 300
+    again_in_slurm run_slurm_cancel.sh 4 600
 fi
 
 export TMPDIR=$scratch
@@ -15,10 +15,11 @@ cd "$scratch" || exit 1
 mount -t tmpfs none /dev/shm || skip_all "no tmpfs can be mounted"
 export banyan scratch OUT
 
-# What can save: it runs on until it has, and ends with a status of its own.
+# What can save: it runs on until it has, and ends with a status of its own. Slurm and the daemon may both
+# send the signal: the second comes while it saves.
 cat >save.sh <<'J'
 #!/bin/bash
-trap 'sleep 0.3; echo "$BANYAN_RANK saved" >>$OUT.saved; exit 3' TERM
+trap 'trap "" TERM; sleep 0.3; echo "$BANYAN_RANK saved" >>$OUT.saved; exit 3' TERM
 echo "$BANYAN_RANK" >>$OUT.up
 while :; do sleep 0.1; done
 J
@@ -63,7 +64,7 @@ for mode in cancelled requeued; do
     id=$(sbatch --parsable --requeue -p $mode -N2 -n4 -o "$OUT.batch" --wrap \
         'export OUT; srun sh -c "export BANYAN_RANK=\$SLURM_PROCID; exec ./save.sh"')
     until_true 30 all_up
-    timeout 60 srun -p urgent -N4 --exclusive true
+    timeout 300 srun -p urgent -N4 --exclusive true
     until_true 20 eval '[ "$(wc -l 2>/dev/null <"$OUT.saved")" = 4 ]'
     scancel "$id"
     is "$(sort "$OUT.saved" 2>&1 | xargs)" "0 saved 1 saved 2 saved 3 saved" "$mode: as srun does it"
@@ -72,7 +73,7 @@ for mode in cancelled requeued; do
     id=$(sbatch --parsable --requeue -p $mode -N2 -n4 -o "$OUT.batch" job.sh)
     until_true 30 all_up
     began=$SECONDS
-    timeout 60 srun -p urgent -N4 --exclusive true
+    timeout 300 srun -p urgent -N4 --exclusive true
     ok "$mode for an urgent job, which runs in less than 20 s ($((SECONDS - began)))" \
         [ $((SECONDS - began)) -lt 20 ]
     state=$(squeue -h -j "$id" -o %T 2>/dev/null)

@@ -52,8 +52,8 @@ CONFIG
 # over_ssh OPTION...
 over_ssh() {
     new_mark
-    run timeout 90 "$banyan" run --ssh-agent "ssh -F $scratch/ssh_config" --banyand "$BANYAN_DAEMON" \
-        --net lo --tmpdir "$TMPDIR" --timeout 60 -x BT_MARK="$mark" "$@" </dev/null
+    run timeout 300 "$banyan" run --ssh-agent "ssh -F $scratch/ssh_config" --banyand "$BANYAN_DAEMON" \
+        --net lo --tmpdir "$TMPDIR" --timeout 240 -x BT_MARK="$mark" "$@" </dev/null
 }
 
 over_ssh --host 's[1-3]' --per-node 1 sh -c 'echo "$BANYAN_NODE $BANYAN_RANK of $BANYAN_SIZE"'

@@ -31,7 +31,7 @@ start() {
     shift
     new_mark
     run "$banyan" run --ssh-agent "$agent" --banyand "$BANYAN_DAEMON" --net lo --radix 2 \
-        --host 'n[1-5]' --per-node 1 --timeout 60 -x BT_MARK="$mark" "$@" sleep 30 </dev/null
+        --host 'n[1-5]' --per-node 1 --timeout 240 -x BT_MARK="$mark" "$@" sleep 30 </dev/null
 }
 
 # fails NAME REGEX: what every case must show.
@@ -65,7 +65,7 @@ echo "Welcome to n3! You have mail."; echo "BANYAN is great"; echo "module: load
 A
 new_mark
 run "$banyan" run --ssh-agent "$scratch/noisy" --banyand "$BANYAN_DAEMON" --net lo \
-    --host 'n[1-5]' --per-node 1 --timeout 60 -x BT_MARK="$mark" echo here </dev/null
+    --host 'n[1-5]' --per-node 1 --timeout 240 -x BT_MARK="$mark" echo here </dev/null
 is "$status $(grep -c '^here$' <<<"$out")" "0 5" "text before the marker harms nothing"
 unlike "$out" 'Welcome' "text before the marker is not the program's"
 
@@ -74,7 +74,7 @@ exec 2>&-
 A
 new_mark
 run "$banyan" run --ssh-agent "$scratch/closing" --banyand "$BANYAN_DAEMON" --net lo \
-    --host 'n[1-5]' --per-node 1 --timeout 60 -x BT_MARK="$mark" sh -c 'echo here >&2' </dev/null
+    --host 'n[1-5]' --per-node 1 --timeout 240 -x BT_MARK="$mark" sh -c 'echo here >&2' </dev/null
 is "$status $(grep -c '^here$' <<<"$err")" "0 5" "an agent may close stderr"
 nothing_left "an agent may close stderr: nothing is left"
 
@@ -135,7 +135,7 @@ fi
 
 new_mark
 run "$banyan" run --ssh-agent "$fakessh" --banyand "$BANYAN_DAEMON" --net lo \
-    --host n1,n2,n1 -n 3 --timeout 60 -x BT_MARK="$mark" sh -c 'echo "$BANYAN_NODE"' </dev/null
+    --host n1,n2,n1 -n 3 --timeout 240 -x BT_MARK="$mark" sh -c 'echo "$BANYAN_NODE"' </dev/null
 is "$status $(sort <<<"$out" | tr '\n' ' ')" "0 n1 n1 n2 " "a node given twice has two slots"
 nothing_left "a node given twice: nothing is left"
 
@@ -145,7 +145,7 @@ own_sessions='daemon=$(ps -o ppid= -p "$PPID" | tr -d " "); echo "$(ps -o sid= -
 for nodes in "--virtual-nodes 3" \
     "--host n1,n2,n3 --net lo --ssh-agent $fakessh --banyand $BANYAN_DAEMON"; do
     # shellcheck disable=SC2086
-    run "$banyan" run $nodes -n 3 --per-node 1 --timeout 60 sh -c "$own_sessions" </dev/null
+    run "$banyan" run $nodes -n 3 --per-node 1 --timeout 240 sh -c "$own_sessions" </dev/null
     is "$status $(awk '$1 == $2' <<<"$out" | sort -u | wc -l)" "0 3" \
         "each daemon has a session of its own: ${nodes%% *}"
 done

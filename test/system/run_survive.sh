@@ -45,7 +45,7 @@ for ((run = 1; run <= runs; run++)); do
     new_mark
     : >"$scratch/out" # the shell in the background may be late to do so
     "$banyan" run --virtual-nodes "$nodes" --radix "$radix" --per-node 1 --on-failure continue \
-        --timeout 120 --start-timeout 60 -x BT_MARK="$mark" "$scratch/rank" "$victim" \
+        --timeout 240 --start-timeout 60 -x BT_MARK="$mark" "$scratch/rank" "$victim" \
         >"$scratch/out" 2>"$scratch/err" </dev/null &
     front=$!
     until_true 30 all_up || diag "not all ranks came up: $(cat "$scratch/err")"
