@@ -51,11 +51,12 @@ struct caller {
     size_t targets_count;
 };
 
-/* A job that is asked for. */
+/* A job that is asked for.  Each has its own queue: who reads one too slowly does not hold up the others. */
 struct source {
     struct list_link node;
     uint32_t job;
     uint32_t taken_bytes; /* and not reported */
+    struct list chunks;   /* that wait, the oldest first */
     char namespace[PMI_NAMESPACE_BYTES];
 };
 
@@ -94,7 +95,6 @@ struct stop {
 static struct {
     struct list callers;
     struct list sources;
-    struct list chunks; /* that wait, the oldest first */
     size_t given_bytes; /* to libpmix, which has not called back */
     uint64_t calls;
 } pulls;
@@ -106,7 +106,6 @@ void host_pull_open(void)
 {
     list_init(&pulls.callers);
     list_init(&pulls.sources);
-    list_init(&pulls.chunks);
 }
 
 /* ---- Connections ---- */
@@ -162,12 +161,26 @@ static void source_add(uint32_t job, const char *namespace)
         return;
     source = memory_allocate_zeroed(sizeof(*source));
     source->job = job;
+    list_init(&source->chunks);
     memcpy(source->namespace, namespace, sizeof(source->namespace));
     list_append(&pulls.sources, &source->node);
 }
 
+static void chunk_free(struct chunk *chunk)
+{
+    PMIX_INFO_DESTRUCT(&chunk->complete);
+    free(chunk);
+}
+
+/* Nobody wants what waits. */
 static void source_remove(struct source *source)
 {
+    struct list_link *node;
+
+    while ((node = list_first(&source->chunks)) != NULL) {
+        list_remove(node);
+        chunk_free(list_entry(node, struct chunk, node));
+    }
     list_remove(&source->node);
     free(source);
 }
@@ -540,20 +553,17 @@ static int chunk_callers(const struct chunk *chunk, const struct caller **ret_fu
     return count;
 }
 
-static void job_ended(struct host *host, uint32_t job)
+static void job_ended(struct source *source)
 {
-    struct source *source = source_find(job);
     struct list_link *node, *spare;
 
-    (void)host;
     list_for_each(&pulls.callers, node, spare)
-        caller_drop_targets(list_entry(node, struct caller, node), 0, job);
-    if (source != NULL)
-        source_remove(source);
+        caller_drop_targets(list_entry(node, struct caller, node), 0, source->job);
+    source_remove(source);
 }
 
 /* The daemon may send more. */
-static void chunk_free(struct host *host, struct chunk *chunk)
+static void chunk_taken(struct host *host, struct chunk *chunk)
 {
     struct source *source = source_find(chunk->process.job);
 
@@ -566,8 +576,7 @@ static void chunk_free(struct host *host, struct chunk *chunk)
         source->taken_bytes = 0;
         tell_daemon(host, &taken);
     }
-    PMIX_INFO_DESTRUCT(&chunk->complete);
-    free(chunk);
+    chunk_free(chunk);
 }
 
 static void chunk_run(struct host *host, struct host_call *call)
@@ -576,7 +585,7 @@ static void chunk_run(struct host *host, struct host_call *call)
 
     assert(pulls.given_bytes >= chunk->object.size);
     pulls.given_bytes -= chunk->object.size;
-    chunk_free(host, chunk);
+    chunk_taken(host, chunk);
 }
 
 static void on_delivered(pmix_status_t status, void *context)
@@ -601,59 +610,70 @@ static void chunk_deliver(struct chunk *chunk)
         on_delivered(PMIX_ERROR, chunk);
 }
 
-void host_pull_run(struct host *host)
+/* As far as its callers' connections have room. */
+static void source_run(struct host *host, struct source *source)
 {
     struct list_link *node;
+    int is_last = 0;
 
-    if (list_is_empty(&pulls.chunks) || pulls.given_bytes >= GIVEN_BYTES)
-        return;
-    callers_forget_closed(host);
-    while ((node = list_first(&pulls.chunks)) != NULL && pulls.given_bytes < GIVEN_BYTES) {
+    while (!is_last && pulls.given_bytes < GIVEN_BYTES &&
+           (node = list_first(&source->chunks)) != NULL) {
         struct chunk *chunk = list_entry(node, struct chunk, node);
         const struct caller *full;
         int count = chunk_callers(chunk, &full);
 
-        assert(full == NULL || count > 0);
+        assert(chunk->process.job == source->job && (full == NULL || count > 0));
         if (full != NULL) {
             host_entry_watch_output(full->connection.fd);
             return;
         }
         list_remove(node);
-        if (chunk->stream == 0)
-            job_ended(host, chunk->process.job);
+        is_last = chunk->stream == 0;
         if (count > 0)
             chunk_deliver(chunk);
         else
-            chunk_free(host, chunk);
+            chunk_taken(host, chunk);
     }
+    if (is_last)
+        job_ended(source);
 }
 
-static void name_source(const struct host *host, const struct pmi_process *process,
-                        pmix_proc_t *ret_proc)
+void host_pull_run(struct host *host)
 {
-    const struct source *source = source_find(process->job);
-    struct host_process named = {.rank = process->rank};
+    struct list_link *node, *spare, *first;
 
-    if (source != NULL)
-        memcpy(named.namespace, source->namespace, sizeof(named.namespace));
-    else
-        host_job_name(host, process, &named);
-    host_process_to_pmix(&named, ret_proc);
+    if (list_is_empty(&pulls.sources) || pulls.given_bytes >= GIVEN_BYTES)
+        return;
+    callers_forget_closed(host);
+    list_for_each(&pulls.sources, node, spare)
+        source_run(host, list_entry(node, struct source, node));
+    /* So that none is always the last to be given room. */
+    first = list_first(&pulls.sources);
+    if (first != NULL && pulls.given_bytes >= GIVEN_BYTES) {
+        list_remove(first);
+        list_append(&pulls.sources, first);
+    }
 }
 
 void host_pull_output(struct host *host, const struct pmi_process *process, int stream,
                       const void *data, size_t data_bytes)
 {
-    struct chunk *chunk = memory_allocate_zeroed(sizeof(*chunk) + data_bytes);
+    struct source *source = source_find(process->job);
+    struct host_process named = {.rank = process->rank};
+    struct chunk *chunk;
 
     assert(stream >= 0 && stream <= 2);
+    if (source == NULL) /* the last to ask for it has just gone */
+        return;
+    memcpy(named.namespace, source->namespace, sizeof(named.namespace));
+    chunk = memory_allocate_zeroed(sizeof(*chunk) + data_bytes);
     chunk->process = *process;
     chunk->stream = stream;
-    name_source(host, process, &chunk->proc);
+    host_process_to_pmix(&named, &chunk->proc);
     PMIX_INFO_LOAD(&chunk->complete, PMIX_IOF_COMPLETE, NULL, PMIX_BOOL);
     if (data_bytes > 0)
         memcpy(chunk->bytes, data, data_bytes);
     chunk->object = (pmix_byte_object_t){.bytes = chunk->bytes, .size = data_bytes};
-    list_append(&pulls.chunks, &chunk->node);
+    list_append(&source->chunks, &chunk->node);
     host_pull_run(host);
 }

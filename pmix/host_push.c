@@ -29,15 +29,16 @@ struct push {
     size_t sent_bytes;
     size_t piece_bytes; /* of the one under way */
     int closes;         /* after its data */
+    int is_begun;
     pmix_op_cbfunc_t callback;
     void *context;
     size_t data_bytes; /* 0: the end of input */
     char data[];
 };
 
-/* The main thread's: calls, of which the first is being served. */
+/* The main thread's: calls, the oldest first.  Those with a job in common are served one at a time. */
 static struct list pushes;
-static size_t waiting_bytes;
+static size_t pushes_count;
 
 void host_push_open(void)
 {
@@ -71,17 +72,67 @@ static void push_send(struct host *host, struct push *push)
     host_request_send(&push->request);
 }
 
+static int have_common_job(const struct push *push, const struct push *other)
+{
+    for (size_t i = 0; i < push->targets_count; i++) {
+        for (size_t j = 0; j < other->targets_count; j++) {
+            if (strcmp(push->targets[i].namespace, other->targets[j].namespace) == 0)
+                return 1;
+        }
+    }
+    return 0;
+}
+
+static int must_wait(const struct push *push)
+{
+    struct list_link *node, *spare;
+
+    list_for_each(&pushes, node, spare)
+    {
+        const struct push *other = list_entry(node, struct push, node);
+
+        if (other == push)
+            return 0;
+        if (have_common_job(push, other))
+            return 1;
+    }
+    assert(!"it is one of them");
+    return 1;
+}
+
+/* What waits for the same jobs. */
+static size_t waiting_before(const struct push *push)
+{
+    struct list_link *node, *spare;
+    size_t bytes = 0;
+
+    list_for_each(&pushes, node, spare)
+    {
+        const struct push *other = list_entry(node, struct push, node);
+
+        if (have_common_job(push, other))
+            bytes += other->data_bytes;
+    }
+    return bytes;
+}
+
+static void push_begin(struct host *host, struct push *push)
+{
+    if (push->is_begun || must_wait(push))
+        return;
+    push->is_begun = 1;
+    push_send(host, push);
+}
+
 static void push_end(struct host *host, struct push *push, int status)
 {
-    struct list_link *node;
+    struct list_link *node, *spare;
 
+    assert(pushes_count > 0 && push->is_begun);
+    pushes_count--;
     list_remove(&push->node);
-    assert(waiting_bytes >= push->data_bytes);
-    waiting_bytes -= push->data_bytes;
     push_free(push, status);
-    node = list_first(&pushes);
-    if (node != NULL)
-        push_send(host, list_entry(node, struct push, node));
+    list_for_each(&pushes, node, spare) push_begin(host, list_entry(node, struct push, node));
 }
 
 static void push_answered(struct host *host, struct host_request *request, int status,
@@ -91,7 +142,7 @@ static void push_answered(struct host *host, struct host_request *request, int s
 
     (void)data;
     (void)data_bytes;
-    assert(&push->node == list_first(&pushes));
+    assert(push->is_begun && push->target < push->targets_count);
     push->sent_bytes += push->piece_bytes;
     if (status == 0 && push->sent_bytes == push->data_bytes &&
         (!push->closes || push->piece_bytes == 0)) {
@@ -114,14 +165,14 @@ static void push_run(struct host *host, struct host_call *call)
             return;
         }
     }
-    if (waiting_bytes + push->data_bytes > HOST_PUSH_WAITING_MAX) {
+    if (pushes_count == HOST_PUSH_CALLS_MAX ||
+        waiting_before(push) + push->data_bytes > HOST_PUSH_WAITING_MAX) {
         push_free(push, -ENOBUFS);
         return;
     }
-    waiting_bytes += push->data_bytes;
+    pushes_count++;
     list_append(&pushes, &push->node);
-    if (list_first(&pushes) == &push->node)
-        push_send(host, push);
+    push_begin(host, push);
 }
 
 static int is_last(const pmix_info_t *directives, size_t count)

@@ -13,7 +13,7 @@
 #include "base/buffer.h"
 #include "pmix/pmi.h"
 
-#define PMI_PUSH_BYTES_MAX (256u * 1024) /* of one request; a server has one open at a time */
+#define PMI_PUSH_BYTES_MAX (256u * 1024) /* of one request; a server has one open for each job */
 
 struct pmi_push {
     uint32_t job;

@@ -178,6 +178,46 @@ order read:0:2
 ok "and the end after it" until_true 30 has "read eof"
 is "$(grep -c "read last" "$scratch/out")" 1 "which are read"
 finish_job
+
+# Two jobs again: who does not read the output of one, or a rank that does not read its input, holds up no other job.
+"$banyan" start --virtual-nodes 4 --slots 4 >"$scratch/dir.again" 2>"$scratch/start.again" &
+starter=$!
+until_true 60 test -s "$scratch/dir.again"
+dir=$(cat "$scratch/dir.again")
+begin --instance "$dir" --per-node 2 -n 8
+"$banyan" run --instance "$dir" --timeout 240 --mpi pmix --per-node 1 -n 4 "$program" job "$scratch/orders.lively" <&7 \
+    >"$scratch/lively.out" 2>&1 &
+lively=$!
+lives=${space%-1}-2
+has_four_more() {
+    [ "$(find "$TMPDIR" -name "pmix.*.tool.*-2" | wc -l)" -eq 4 ]
+}
+until_true 60 has_four_more || diag "no second job"
+"$program" tool "${uris[1]}" "pull:$space:all:out" "touch:$scratch/halted" until:never >/dev/null 2>&1 &
+slow=$!
+until_true 30 test -e "$scratch/halted"
+kill -STOP "$slow"
+order flood:all:2
+ok "the ranks print much" until_true 60 has "^flooded 7"
+is "$(tool 1 "pull:$lives:all:out" "order:$scratch/orders.lively:out:3:here" until:here show)" "pull: SUCCESS 3.out here 3" \
+    "a tool that stands still holds up no other job's output"
+"$program" tool "${uris[1]}" "fill:$space:0:9" >"$scratch/fill" 2>/dev/null &
+fill=$!
+until_true 30 refuses_five
+is "$(tool 1 "push:$lives:0:one")" "push: SUCCESS" "nor does a rank that does not read hold up another job's input"
+echo read:0:1 >>"$scratch/orders.lively"
+ok "which is read" until_true 30 grep -q "read one" "$scratch/lively.out"
+order suck:0
+wait "$fill"
+is "$(tool 0 "close:$space:0")" "push: SUCCESS" "and in the end it reads, too"
 exec 7>&-
+kill -9 "$slow"
+wait "$slow" 2>/dev/null
+echo end:all >>"$scratch/orders.lively"
+wait "$lively"
+finish_job
+is "$ended" 0 "both end well"
+kill "$starter"
+wait "$starter"
 
 done_testing
