@@ -223,7 +223,7 @@ void daemon_core_route_result(struct daemon_core *core, const struct daemon_even
                                .places = event->places,
                                .message = event->message};
 
-    if (event->key->kind == JOB_OPERATION_PMI1 || event->key->kind == JOB_OPERATION_PMIX)
+    if (job_is_of_processes(event->key))
         core->ops->pmi->result(core->context, event->key, event->status, event->message);
     else
         daemon_core_job(core, &result);

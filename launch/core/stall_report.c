@@ -254,7 +254,7 @@ static void add_places(const struct stall_report *report, struct roll *roll,
 static int is_of_job(const struct stall_report *report, const struct job_stalled *stalled)
 {
     return instance_job_is_running(report->core->instance, stalled->key.owner) &&
-           (stalled->key.kind == JOB_OPERATION_PMI1 || stalled->key.kind == JOB_OPERATION_PMIX);
+           job_is_of_processes(&stalled->key);
 }
 
 static void roll_say(struct stall_report *report, struct roll *roll)

@@ -12,6 +12,10 @@
 
 void stall_report_name(const struct operation_name *key, uint32_t job, char text[STALL_NAME_BYTES])
 {
+    if (key->kind == JOB_OPERATION_STOPPED) {
+        snprintf(text, STALL_NAME_BYTES, "the stop of job %u for a debugger", job);
+        return;
+    }
     snprintf(text, STALL_NAME_BYTES, "%s %u of %sjob %u",
              key->kind == JOB_OPERATION_PMI1 ? "barrier" : "fence", key->generation,
              job_is_group_barrier(key) ? "a group of " : "", job);
@@ -59,13 +63,16 @@ static struct roll_left roll_of_node(const struct daemon_core *core, const struc
     return left;
 }
 
-/* No rank of this node will ever join.  The barrier of a group waits for each member, and fails if one has ended. */
+/* No rank of this node will ever join.  The barrier of a group waits for each member, and fails if one has ended.  A
+ * debugger may go on without those that do not stop. */
 static void none_left(struct daemon_core *core, const struct job_local *part,
                       const struct job_roll_request *request)
 {
     struct job_event event = {.kind = JOB_EVENT_MISSED, .job = request->number};
     char name[STALL_NAME_BYTES];
 
+    if (request->key.kind == JOB_OPERATION_STOPPED)
+        return;
     if (job_is_group_barrier(&request->key)) {
         core->ops->pmi->stand_in(core->context, request->number, &request->key, &request->set);
         return;

@@ -111,6 +111,12 @@ int job_is_group_barrier(const struct operation_name *key)
            key->set_id != job_set_id(key->owner, JOB_OPERATION_PMI1);
 }
 
+int job_is_of_processes(const struct operation_name *key)
+{
+    return key->kind == JOB_OPERATION_PMI1 || key->kind == JOB_OPERATION_PMIX ||
+           key->kind == JOB_OPERATION_STOPPED;
+}
+
 struct operation_name job_key(uint32_t number, enum job_operation operation, uint32_t generation)
 {
     static const uint8_t merges[] = {

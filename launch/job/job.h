@@ -209,12 +209,15 @@ enum job_operation {
     JOB_OPERATION_PMI1,
     JOB_OPERATION_PMIX,
     JOB_OPERATION_SURVEY,
-    JOB_OPERATION_DOCTOR
+    JOB_OPERATION_DOCTOR,
+    JOB_OPERATION_STOPPED /* all processes wait for a debugger; they do not know of it */
 };
 
 /* Name of the set of all nodes of a job, for one kind of operation of the services. */
 uint64_t job_set_id(uint32_t number, enum job_operation operation);
 /* Whether it is a barrier of PMI 1.2, of some of the ranks, and not of all. */
 int job_is_group_barrier(const struct operation_name *key);
+/* Whether it is the processes' and not the daemons'. */
+int job_is_of_processes(const struct operation_name *key);
 
 #endif

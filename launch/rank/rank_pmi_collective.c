@@ -118,6 +118,8 @@ static struct operation_name make_key(const struct rank_pmi *rank_pmi, enum pmi_
 
     if (kind == PMI_BARRIER)
         key.kind = JOB_OPERATION_PMI1;
+    else if (kind == PMI_STOPPED)
+        key.kind = JOB_OPERATION_STOPPED;
     return key;
 }
 
@@ -215,7 +217,8 @@ void rank_pmi_collective_stand_in(struct rank_pmi *rank_pmi)
 
         memcpy(&key.set_id, name, sizeof key.set_id);
         key.kind = (uint8_t)set->operation;
-        stand_in_set(rank_pmi, key, &set->places);
+        if (set->operation != JOB_OPERATION_STOPPED) /* there is one only */
+            stand_in_set(rank_pmi, key, &set->places);
     }
     ranges_fini(&places);
 }

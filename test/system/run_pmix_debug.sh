@@ -20,7 +20,7 @@ states() {
 }
 
 said() {
-    grep -q "wait for a debugger" "$scratch/err"
+    grep -Eq "wait for a debugger|for a debugger: waiting" "$scratch/err"
 }
 
 # ---- by an option ----
@@ -70,6 +70,15 @@ for stop in init app; do
     wait "$job"
     is "$?:$(grep -c 'of 8 goes on' "$scratch/out")" 0:8 "$stop: all do"
 done
+
+# One that has ended without PMIx_Init, alone on its node: its job waits for the debugger.
+start init --virtual-nodes 4 --per-node 1 -n 4 sh -c '[ "$BANYAN_RANK" -ne 3 ] || exit 0; exec "$@"' sh
+is "$(cat "$scratch/err")" "banyan: the stop of job 1 for a debugger: waiting for rank 3 on v4 (has ended); 3 arrived" \
+    "init: it is said who does not stop"
+file=$(find "$scratch" -name "pmix.*.tool.*-1" | head -n 1)
+is "$(timeout 300 "$tool" "file:$file" "release:${file##*.tool.}" 2>/dev/null)" "release: SUCCESS" "init: the others go on"
+wait "$job"
+is "$?:$(grep -c 'of 4 goes on' "$scratch/out")" 0:3 "init: to their end"
 
 start exec -n 2
 kill -TERM "$job"
