@@ -30,6 +30,12 @@ static const char *const known[] = {PMIX_WDIR,
                                     PMIX_BINDTO,
                                     PMIX_PPR,
                                     PMIX_CPUS_PER_PROC,
+                                    PMIX_CPU_LIST,
+                                    PMIX_NO_OVERSUBSCRIBE,
+                                    PMIX_REPORT_BINDINGS,
+                                    PMIX_JOB_RECOVERABLE,
+                                    PMIX_FWD_STDIN,
+                                    PMIX_STDIN_TGT,
                                     PMIX_SET_ENVAR,
                                     PMIX_ADD_ENVAR,
                                     PMIX_UNSET_ENVAR,
@@ -91,7 +97,7 @@ static void take_text(const pmix_info_t *info, const char *key, char **field)
 
 static void take_rule(const pmix_info_t *info, struct pmi_spawn_rule *rule)
 {
-    const char *ppr = text_of(info, PMIX_PPR);
+    const char *ppr = text_of(info, PMIX_PPR), *cpus = text_of(info, PMIX_CPU_LIST);
 
     take_text(info, PMIX_HOST, &rule->hosts);
     take_text(info, PMIX_MAPBY, &rule->map_by);
@@ -101,8 +107,14 @@ static void take_rule(const pmix_info_t *info, struct pmi_spawn_rule *rule)
         free(rule->map_by);
         rule->map_by = memory_printf("ppr:%s", ppr);
     }
+    if (cpus != NULL) {
+        free(rule->map_by);
+        rule->map_by = memory_printf("pe-list=%s", cpus);
+    }
     if (PMIX_CHECK_KEY(info, PMIX_CPUS_PER_PROC) && info->value.type == PMIX_UINT32)
         rule->cpus_per_process = info->value.data.uint32;
+    if (PMIX_CHECK_KEY(info, PMIX_NO_OVERSUBSCRIBE))
+        rule->no_oversubscribe = PMIX_INFO_TRUE(info);
 }
 
 /* ---- environment ---- */
@@ -186,6 +198,45 @@ static void take_limits(struct pmi_spawn *spawn, const pmix_info_t *info, size_t
     if (start_s > 0 && (spawn->start_timeout_s == 0 || start_s < spawn->start_timeout_s))
         spawn->start_timeout_s = start_s;
     spawn->run_timeout_s = host_seconds(info, count, PMIX_JOB_TIMEOUT);
+}
+
+/* As PMIx 4.1 has it, or libpmix 4.2.2: a rank or a process.  PMIX_RANK_INVALID: it is neither. */
+static pmix_rank_t rank_of(const pmix_value_t *value)
+{
+    if (value->type == PMIX_PROC)
+        return value->data.proc->rank;
+    if (value->type == PMIX_PROC_RANK)
+        return value->data.rank;
+    return value->type == PMIX_UINT32 ? value->data.uint32 : PMIX_RANK_INVALID;
+}
+
+/* Who gets input: a rank, or the first; -ENOTSUP: several, or what is no rank. */
+static int take_input(struct pmi_spawn *spawn, const pmix_info_t *info)
+{
+    if (!PMIX_CHECK_KEY(info, PMIX_FWD_STDIN) && !PMIX_CHECK_KEY(info, PMIX_STDIN_TGT))
+        return 0;
+    if (info->value.type == PMIX_BOOL || info->value.type == PMIX_UNDEF) {
+        if (PMIX_INFO_TRUE(info) && spawn->stdin_rank == PMI_RANK_ALL)
+            spawn->stdin_rank = 0;
+        return 0;
+    }
+    spawn->stdin_rank = rank_of(&info->value);
+    return spawn->stdin_rank <= PMIX_RANK_VALID ? 0 : -ENOTSUP;
+}
+
+/* What holds for all of the job, which an application may say, too. */
+static int take_policies(struct pmi_spawn *spawn, const pmix_info_t *info, size_t count)
+{
+    int rc = 0;
+
+    for (size_t i = 0; i < count && rc == 0; i++) {
+        if (PMIX_CHECK_KEY(&info[i], PMIX_JOB_RECOVERABLE))
+            spawn->is_recoverable = PMIX_INFO_TRUE(&info[i]);
+        if (PMIX_CHECK_KEY(&info[i], PMIX_REPORT_BINDINGS))
+            spawn->report_bindings = PMIX_INFO_TRUE(&info[i]);
+        rc = take_input(spawn, &info[i]);
+    }
+    return rc;
 }
 
 /* ---- for a debugger ---- */
@@ -366,7 +417,11 @@ pmix_status_t host_spawn_upcall(const pmix_proc_t *proc, const pmix_info_t job_i
     for (size_t i = 0; i < job_info_count; i++)
         take_rule(&job_info[i], &spawn.rule);
     take_limits(&spawn, job_info, job_info_count);
-    rc = take_debugger(&spawn, job_info, job_info_count, apps, apps_count);
+    rc = take_policies(&spawn, job_info, job_info_count);
+    for (size_t i = 0; i < apps_count && rc == 0; i++)
+        rc = take_policies(&spawn, apps[i].info, apps[i].ninfo);
+    if (rc == 0)
+        rc = take_debugger(&spawn, job_info, job_info_count, apps, apps_count);
     if (rc < 0) {
         pmi_spawn_fini(&spawn);
         return host_status_from_errno(rc);

@@ -75,7 +75,7 @@ static void rule_fini(struct pmi_spawn_rule *rule)
 
 void pmi_spawn_init(struct pmi_spawn *spawn)
 {
-    *spawn = (struct pmi_spawn){.apps = NULL};
+    *spawn = (struct pmi_spawn){.stdin_rank = PMI_RANK_ALL};
 }
 
 void pmi_spawn_fini(struct pmi_spawn *spawn)

@@ -32,6 +32,7 @@ struct pmi_spawn_rule {
     uint32_t per_node; /* at most that many on each node */
     uint32_t cpus_per_process;
     uint8_t oversubscribe;
+    uint8_t no_oversubscribe; /* although the caller's job may, or the rule allows it */
 };
 
 struct pmi_spawn_app {
@@ -65,6 +66,9 @@ struct pmi_spawn {
         start_timeout_s;    /* until all processes have been started; 0, likewise the next: none */
     uint32_t run_timeout_s; /* until they have ended */
     enum pmi_stop stop;
+    uint32_t stdin_rank;     /* that gets input; PMI_RANK_ALL: none */
+    uint8_t is_recoverable;  /* it goes on if a process fails or a node is lost */
+    uint8_t report_bindings; /* as --report-bindings */
     struct pmi_spawn_target target;
     char *tool;         /* the namespace of a tool that asks for the job; NULL: a process does */
     uint32_t tool_rank; /* within it */

@@ -49,6 +49,7 @@ static void put_rule(const struct pmi_spawn_rule *rule, struct buffer *out)
     wire_put_varint(out, rule->per_node);
     wire_put_varint(out, rule->cpus_per_process);
     wire_put_u8(out, rule->oversubscribe != 0);
+    wire_put_u8(out, rule->no_oversubscribe != 0);
 }
 
 static void get_rule(struct wire_reader *reader, struct pmi_spawn_rule *ret_rule)
@@ -60,6 +61,7 @@ static void get_rule(struct wire_reader *reader, struct pmi_spawn_rule *ret_rule
     ret_rule->per_node = (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
     ret_rule->cpus_per_process = (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
     ret_rule->oversubscribe = wire_get_u8(reader) != 0;
+    ret_rule->no_oversubscribe = wire_get_u8(reader) != 0;
 }
 
 static void put_app(const struct pmi_spawn_app *app, struct buffer *out)
@@ -92,6 +94,9 @@ void pmi_spawn_encode(const struct pmi_spawn *spawn, struct buffer *out)
     wire_put_varint(out, spawn->start_timeout_s);
     wire_put_varint(out, spawn->run_timeout_s);
     wire_put_varint(out, spawn->stop);
+    wire_put_u32(out, spawn->stdin_rank);
+    wire_put_u8(out, spawn->is_recoverable != 0);
+    wire_put_u8(out, spawn->report_bindings != 0);
     wire_put_optional_string(out, spawn->target.namespace);
     wire_put_u32(out, spawn->target.rank);
     wire_put_varint(out, spawn->target.per_node);
@@ -133,6 +138,9 @@ int pmi_spawn_decode(struct pmi_spawn *ret_spawn, const void *data, size_t bytes
     ret_spawn->start_timeout_s = (uint32_t)wire_get_varint_max(&reader, UINT32_MAX);
     ret_spawn->run_timeout_s = (uint32_t)wire_get_varint_max(&reader, UINT32_MAX);
     ret_spawn->stop = (enum pmi_stop)wire_get_varint_max(&reader, PMI_STOP_COUNT - 1);
+    ret_spawn->stdin_rank = wire_get_u32(&reader);
+    ret_spawn->is_recoverable = wire_get_u8(&reader) != 0;
+    ret_spawn->report_bindings = wire_get_u8(&reader) != 0;
     ret_spawn->target.namespace = wire_get_optional_string(&reader, PMI_NAMESPACE_BYTES - 1);
     ret_spawn->target.rank = wire_get_u32(&reader);
     ret_spawn->target.per_node = (uint32_t)wire_get_varint_max(&reader, UINT16_MAX);

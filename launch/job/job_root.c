@@ -310,6 +310,8 @@ static void report_bindings(const struct job *job, struct job_actions *actions)
         placement_map_find(&job->map, rank, &node, &index);
         hostlist_name(job->instance->allocation->names, node, name);
         buffer_clear(&text);
+        if (job->spec.parent > 0)
+            buffer_printf(&text, "job %u: ", job->number);
         buffer_printf(&text, "rank %u on %s: ", rank, name);
         placement_print_layout(&job->map, node,
                                &placement_sorts_get(sorts, node, NULL)->items[index], &text);

@@ -188,7 +188,6 @@ void job_spawn_begin(struct job *job, const struct job_event *event, struct job_
 {
     assert(event->kind == JOB_EVENT_SPAWN && event->job != job->number);
     job->spec.parent = job->ends_with = event->job;
-    job->spec.stdin_rank = UINT32_MAX;
     job->asker = (struct job_asker){event->place, (uint32_t)event->number, 1};
     job->start_until_ns = limit_ns(event->now_ns, job->spec.start_timeout_s);
     job->run_until_ns = limit_ns(event->now_ns, job->spec.run_timeout_s);

@@ -176,6 +176,8 @@ static int make_rule(const struct rank_pmi *rank_pmi, const struct pmi_spawn *sp
         return rc;
     }
     rule.oversubscribe |= extra.oversubscribe != 0;
+    if (spawn->rule.no_oversubscribe || app->rule.no_oversubscribe)
+        rule.oversubscribe = 0;
     if (extra.no_local)
         ranges_add(&placement->excluded, rank_pmi->config.place - 1, rank_pmi->config.place - 1);
     placement_add(placement, &rule);
@@ -202,11 +204,15 @@ static int make_spec(const struct rank_pmi *rank_pmi, uint32_t caller, struct pm
     const struct job_local *job = rank_pmi->config.job;
     int is_tool = caller == PMI_RANK_ALL;
     uint32_t own = is_tool ? 0 : placement_map_app(&job->map, caller);
+    uint64_t processes = 0;
 
     assert(own < job->spec.apps_count && job->spec.apps_count == job->spec.placement.rules_count);
     spec->mpi = job->spec.mpi;
     spec->uid = job->spec.uid;
-    spec->on_failure = job->spec.on_failure;
+    spec->on_failure =
+        spawn->is_recoverable ? (uint8_t)JOB_ON_FAILURE_CONTINUE : job->spec.on_failure;
+    spec->report_bindings = spawn->report_bindings;
+    spec->stdin_rank = spawn->stdin_rank;
     spec->modex = job->spec.modex;
     spec->parent = job->number;
     spec->parent_rank = is_tool ? spawn->tool_rank : caller;
@@ -227,8 +233,12 @@ static int make_spec(const struct rank_pmi *rank_pmi, uint32_t caller, struct pm
         if (rc < 0)
             return rc;
         make_app(&spawn->apps[i], &job->spec.apps[own], &spec->apps[spec->apps_count++]);
+        processes += spec->placement.rules[i].processes;
     }
     take_preput(spawn, spec);
+    if (spec->stdin_rank != UINT32_MAX && spec->stdin_rank >= processes)
+        return error_set(error, -EINVAL, "there is no rank %u to read standard input",
+                         spec->stdin_rank);
     return 0;
 }
 

@@ -51,6 +51,32 @@ is "$status" 0 "a program that knows nothing of PMIx"
 is "$(grep -c '^\[2\.0\] read 1' <<<"$out"):$(grep -c '^\[0\] spawn=SUCCESS' <<<"$out")" "1:1" \
     "its output comes with the number of its job, and it has no input"
 
+# ---- Policies ----
+
+for nodes in one four; do
+    declare -n options=$nodes
+    spawns 0 "0 reads ;1 reads a line;push:a line=SUCCESS;spawn=SUCCESS" "on $nodes: input for one process, from its parent" \
+        "${options[@]}" --oversubscribe -- spawn 2 stdin=1 -- bash -c 'read -r line; echo "$BANYAN_RANK reads $line"' end \
+        "push:a line"
+    spawns 0 "0 reads another;push:another=SUCCESS;spawn=SUCCESS" "on $nodes: for the first one" "${options[@]}" -- \
+        spawn 1 flag=pmix.fwd.stdin -- bash -c 'read -r line; echo "$BANYAN_RANK reads $line"' end push:another
+    spawns 3 "1 goes on;push:go=SUCCESS;spawn=SUCCESS" "on $nodes: a job that goes on when a process fails" "${options[@]}" \
+        --oversubscribe -- spawn 2 flag=pmix.recover flag=pmix.fwd.stdin -- \
+        bash -c '[ $BANYAN_RANK = 1 ] || { read -r line; exit 3; }; sleep 1; echo "1 goes on"' end push:go
+done
+spawns 0 "spawn=NOT-SUPPORTED" "input for all" "${four[@]}" -- spawn 2 stdin=-2 -- true end
+spawns 0 "0 reads a line;push:a line=SUCCESS;spawn=SUCCESS" "or for a process" "${four[@]}" -- \
+    spawn 1 stdin-proc=0 -- bash -c 'read -r line; echo "$BANYAN_RANK reads $line"' end "push:a line"
+spawns 0 "spawn=BAD-PARAM" "nobody is there to read" "${four[@]}" -- spawn 2 stdin=2 -- true end
+like "$err" "cannot spawn: there is no rank 2 to read standard input" "the user reads that"
+spawns 0 "0;spawn=SUCCESS" "a list of cores" --virtual-nodes 1 -n 1 --slots 2 --map-by slot -- \
+    spawn 1 cpus=0 -- sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status end
+spawns 0 "spawn=JOB-FAILED-TO-MAP" "more processes than slots, which the user has allowed" "${one[@]}" -- \
+    spawn 1 flag=pmix.noover -- true end
+run "$banyan" run --timeout 240 --mpi pmix "${four[@]}" "$program" spawn 2 flag=pmix.repbind flag=pmix.fwd.stdin -- \
+    bash -c 'read -r line; true' end push:go </dev/null
+is "$status:$(grep -c "^banyan: job 2: rank [01] on v[1-4]: " <<<"$err")" 0:2 "where each is bound"
+
 # ---- The environment ----
 
 # What is there already is the user's, or of the node where the process runs: each has its own TMPDIR.

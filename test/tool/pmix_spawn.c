@@ -8,7 +8,7 @@
  *                    by rank 0; all ranks then know the namespace.  KEY: wdir, env (a variable NAME=VALUE),
  *                    host, map, bind; set, add, prepend, append, first (NAME=VALUE, with ":" between
  *                    elements) and unset (NAME); job-host, job-map and "job-" and one of the latter for
- *                    the whole job; timeout, start-timeout and run-timeout (seconds); must (a directive that is required and unknown), may (one that is
+ *                    the whole job; cpus; stdin (a rank), and stdin-proc; flag (one of the job that is true); timeout, start-timeout and run-timeout (seconds); must (a directive that is required and unknown), may (one that is
  *                    not required)
  *     start N ... end
  *                    likewise, but the others do not take part
@@ -18,6 +18,7 @@
  *     put            puts and commits a value
  *     get            gets the value of each rank of the other namespace
  *     size           of the other namespace
+ *     push:TEXT      a line of input for the other namespace
  *     halt resume    stops the process that has started it, and lets it go on
  *     sleep:MS  exit:STATUS (without finalize)  abort:STATUS
  *     rN:CALL        CALL on rank N only
@@ -27,6 +28,8 @@
 #include "test/tool/status_name.h"
 
 #include <pmix.h>
+#include <pmix_tool.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,6 +143,8 @@ static int add_seconds(struct infos *infos, const char *word)
 static void take_directive(const char *word, pmix_app_t *app, struct infos *own, struct infos *all)
 {
     const char *value = strchr(word, '=') + 1;
+    pmix_proc_t proc;
+    uint32_t rank;
 
     if (add_envar(own, word) || add_seconds(all, word) ||
         (strncmp(word, "job-", 4) == 0 && add_envar(all, word + 4)))
@@ -158,6 +163,16 @@ static void take_directive(const char *word, pmix_app_t *app, struct infos *own,
         add_info(all, PMIX_HOST, value);
     else if (strncmp(word, "job-map=", 8) == 0)
         add_info(all, PMIX_MAPBY, value);
+    else if (strncmp(word, "cpus=", 5) == 0)
+        add_info(own, PMIX_CPU_LIST, value);
+    else if (strncmp(word, "stdin=", 6) == 0) {
+        rank = (uint32_t)atoi(value);
+        PMIX_INFO_LOAD(&all->items[all->count++], PMIX_STDIN_TGT, &rank, PMIX_UINT32);
+    } else if (strncmp(word, "stdin-proc=", 11) == 0) {
+        PMIX_LOAD_PROCID(&proc, NULL, (pmix_rank_t)atoi(value));
+        PMIX_INFO_LOAD(&all->items[all->count++], PMIX_STDIN_TGT, &proc, PMIX_PROC);
+    } else if (strncmp(word, "flag=", 5) == 0)
+        PMIX_INFO_LOAD(&all->items[all->count++], value, NULL, PMIX_BOOL);
     else if (strncmp(word, "may=", 4) == 0)
         add_info(all, value, "x");
     else if (strncmp(word, "must=", 5) == 0) {
@@ -190,6 +205,46 @@ static int take_app(char **words, pmix_app_t *app, struct infos *own, struct inf
     app->info = own->count > 0 ? own->items : NULL; /* it looks for the end of an empty one */
     app->ninfo = own->count;
     return at;
+}
+
+struct pushed {
+    pthread_mutex_t mutex;
+    pthread_cond_t cond;
+    int is_answered;
+    pmix_status_t status;
+};
+
+static void on_pushed(pmix_status_t status, void *context)
+{
+    struct pushed *pushed = context;
+
+    pthread_mutex_lock(&pushed->mutex);
+    pushed->status = status;
+    pushed->is_answered = 1;
+    pthread_cond_signal(&pushed->cond);
+    pthread_mutex_unlock(&pushed->mutex);
+}
+
+/* Without a callback libpmix 4.2.2 never returns. */
+static pmix_status_t push_line(const char *text)
+{
+    struct pushed pushed = {.mutex = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
+    pmix_proc_t target;
+    pmix_byte_object_t object;
+    pmix_status_t status;
+    char line[256];
+
+    PMIX_LOAD_PROCID(&target, other.nspace, PMIX_RANK_WILDCARD);
+    object.bytes = line;
+    object.size = (size_t)snprintf(line, sizeof(line), "%s\n", text);
+    status = PMIx_IOF_push(&target, 1, &object, NULL, 0, on_pushed, &pushed);
+    if (status != PMIX_SUCCESS)
+        return status;
+    pthread_mutex_lock(&pushed.mutex);
+    while (!pushed.is_answered)
+        pthread_cond_wait(&pushed.cond, &pushed.mutex);
+    pthread_mutex_unlock(&pushed.mutex);
+    return pushed.status;
 }
 
 /* All ranks learn its namespace from rank 0. */
@@ -356,6 +411,8 @@ static void make_call(char **words, int *ret_read)
         status = put_value();
     else if (strcmp(word, "get") == 0)
         status = get_values();
+    else if (strncmp(word, "push:", 5) == 0)
+        status = push_line(word + 5);
     else if (strcmp(word, "size") == 0)
         printf("size %u\n", size_of(other.nspace));
     else if (strcmp(word, "say") == 0)

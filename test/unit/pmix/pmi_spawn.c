@@ -39,6 +39,9 @@ static void make_request(struct pmi_spawn *spawn)
     spawn->start_timeout_s = 30;
     spawn->run_timeout_s = UINT32_MAX;
     spawn->stop = PMI_STOP_APP;
+    spawn->stdin_rank = 2;
+    spawn->is_recoverable = 1;
+    spawn->rule.no_oversubscribe = 1;
     pmi_spawn_set(&spawn->target.namespace, "banyan-x-3");
     spawn->target.rank = 5;
     pmi_spawn_set(&spawn->tool, "tool");
@@ -75,6 +78,9 @@ static void test_request(void)
     is_string(read.target.namespace, "banyan-x-3", "what it debugs");
     ok(read.target.rank == 5 && read.target.per_node == 2 && read.target.per_process == UINT16_MAX,
        "and how many of it do");
+    ok(read.stdin_rank == 2 && read.is_recoverable && !read.report_bindings &&
+           read.rule.no_oversubscribe,
+       "and its policies");
     is_int(read.stop, PMI_STOP_APP, "where it waits for a debugger");
     is_string(read.preput[0].value, "tag#0$", "a pair for the new processes");
     pmi_spawn_fini(&read);
