@@ -637,6 +637,16 @@ int host_job_first(const struct host *host, char namespace[PMI_NAMESPACE_BYTES])
     return 0;
 }
 
+int host_job_near(const struct host *host, const char *wanted, char namespace[PMI_NAMESPACE_BYTES])
+{
+    const struct host_registration *registration = find_registration(host, wanted);
+
+    if (registration == NULL || registration->local_count == 0)
+        return host_job_first(host, namespace);
+    memcpy(namespace, registration->namespace, strlen(registration->namespace) + 1);
+    return 0;
+}
+
 int host_job_is_open(struct host *host, const char *namespace)
 {
     int is_open;

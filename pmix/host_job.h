@@ -32,6 +32,8 @@ int host_job_process(const struct host *host, const struct pmi_process *process,
 
 /* A namespace that is open here, for what is asked by nobody in particular; -ENOENT if there is none. */
 int host_job_first(const struct host *host, char namespace[PMI_NAMESPACE_BYTES]);
+/* The wanted one, if it has processes here. */
+int host_job_near(const struct host *host, const char *wanted, char namespace[PMI_NAMESPACE_BYTES]);
 
 /* From any thread. */
 int host_job_is_open(struct host *host, const char *namespace);

@@ -65,8 +65,10 @@ static void push_send(struct host *host, struct push *push)
     if (piece.data_bytes > PMI_PUSH_BYTES_MAX)
         piece.data_bytes = PMI_PUSH_BYTES_MAX;
     push->piece_bytes = piece.data_bytes;
-    if (push->request.caller.rank == PMI_RANK_ALL) /* a tool's: the job may have been closed */
-        (void)host_job_first(host, push->request.caller.namespace);
+    /* A tool's is in the name of its target, if that is here: it does not end with another job. */
+    if (push->request.caller.rank == PMI_RANK_ALL)
+        (void)host_job_near(host, push->targets[push->target].namespace,
+                            push->request.caller.namespace);
     pmi_push_encode(&piece, &push->request.data);
     push->request.id = 0;
     host_request_send(&push->request);

@@ -207,16 +207,18 @@ until_true 30 refuses_five
 is "$(tool 1 "push:$lives:0:one")" "push: SUCCESS" "nor does a rank that does not read hold up another job's input"
 echo read:0:1 >>"$scratch/orders.lively"
 ok "which is read" until_true 30 grep -q "read one" "$scratch/lively.out"
+echo end:all >>"$scratch/orders.lively"
+wait "$lively"
+is "$?" 0 "that job ends well"
 order suck:0
 wait "$fill"
-is "$(tool 0 "close:$space:0")" "push: SUCCESS" "and in the end it reads, too"
+is "$(uniq -c "$scratch/fill" | xargs)" "5 refused 1 push: OUT-OF-RESOURCE" "and the other's input waits on until it is read"
+is "$(tool 0 "close:$space:0")" "push: SUCCESS" "to its end"
 exec 7>&-
 kill -9 "$slow"
 wait "$slow" 2>/dev/null
-echo end:all >>"$scratch/orders.lively"
-wait "$lively"
 finish_job
-is "$ended" 0 "both end well"
+is "$ended" 0 "and that job ends well, too"
 kill "$starter"
 wait "$starter"
 
