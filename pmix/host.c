@@ -202,6 +202,7 @@ static int library_start(const struct host_config *config, struct error *error)
     if (status != PMIX_SUCCESS)
         return error_set(error, host_status_to_errno(status), "libpmix cannot start its server: %s",
                          PMIx_Error_string(status));
+    host_event_open();
     return server_listen(&listener, config->directory, error);
 }
 

@@ -189,6 +189,39 @@ pmix_status_t host_event_deregister(pmix_status_t *codes, size_t codes_count,
     return PMIX_OPERATION_SUCCEEDED;
 }
 
+/* ---- From libpmix itself ---- */
+
+/* On libpmix's thread.  Alerts of other nodes come here, too, when they are delivered. */
+static void on_alert(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                     size_t info_count, pmix_info_t *results, size_t results_count,
+                     pmix_event_notification_cbfunc_fn_t callback, void *context)
+{
+    struct host *host = host_self();
+    struct host_process process;
+    int is_local;
+
+    host_process_from_pmix(source, &process);
+    pthread_mutex_lock(&host->mutex);
+    is_local = host_job_is_local(host, &process);
+    pthread_mutex_unlock(&host->mutex);
+    if (is_local)
+        (void)host_event_upcall(status, source, PMIX_RANGE_NAMESPACE, info, info_count, NULL, NULL);
+    if (callback != NULL)
+        callback(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, context);
+}
+
+static void on_registered(pmix_status_t status, size_t id, void *context)
+{
+}
+
+void host_event_open(void)
+{
+    pmix_status_t alerts[] = {PMIX_MONITOR_HEARTBEAT_ALERT, PMIX_MONITOR_FILE_ALERT};
+
+    PMIx_Register_event_handler(alerts, sizeof(alerts) / sizeof(alerts[0]), NULL, 0, on_alert,
+                                on_registered, NULL);
+}
+
 /* ---- To clients ---- */
 
 /* Keys and values for libpmix, which copies them. */

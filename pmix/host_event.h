@@ -13,6 +13,9 @@
 
 #include "pmix/host.h"
 
+/* After PMIx_server_init: the alerts that libpmix itself raises when a process misses its heartbeats, or a file does
+ * not change (PMIx_Process_monitor), reach the job's processes on other nodes, too. */
+void host_event_open(void);
 pmix_status_t host_event_upcall(pmix_status_t code, const pmix_proc_t *source,
                                 pmix_data_range_t range, pmix_info_t info[], size_t info_count,
                                 pmix_op_cbfunc_t callback, void *context);
