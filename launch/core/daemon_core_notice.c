@@ -4,6 +4,7 @@
  * is repeated when a relay dies; the root broadcasts it to the nodes of those who are meant, and a broadcast reaches
  * each of them once, in the root's order, whatever dies.  A daemon has one request for each job open at a time, so
  * its ids ascend, and one that is not above the last has been broadcast before: it is answered again, and no more.
+ * That all processes of a job wait for a debugger is for who has spawned it.
  *
  * Cost: a number for each node of a job that has sent one, as long as the job lives.
  */
@@ -40,19 +41,31 @@ static int send_notice(struct daemon_core *core, const struct job_notice *notice
     return rc;
 }
 
+/* The job knows who has spawned it, and where a tool is. */
+static void tell_stop(struct daemon_core *core, const struct job_notice *notice)
+{
+    struct job_event stopped = {
+        .kind = JOB_EVENT_STOPPED, .job = notice->child, .number = (int64_t)notice->stop};
+
+    daemon_core_job(core, &stopped);
+}
+
 static int take_notice(struct daemon_core *core, const struct daemon_event *event,
                        const struct job_notice *notice)
 {
     uint64_t key = sender_key(notice->number, event->place);
     uint32_t last;
-    int rc;
+    int rc = 0;
 
     if (core->notices == NULL)
         core->notices = hash_map_create();
     last = (uint32_t)(uintptr_t)hash_map_get_u64(core->notices, key);
     if (last != 0 && (int32_t)(event->id - last) <= 0)
         return 0;
-    rc = send_notice(core, notice, event->message);
+    if (notice->stop != PMI_STOP_NONE)
+        tell_stop(core, notice);
+    else
+        rc = send_notice(core, notice, event->message);
     if (rc == 0)
         (void)hash_map_put_u64(core->notices, key, (void *)(uintptr_t)event->id);
     return rc;

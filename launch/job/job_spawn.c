@@ -152,6 +152,14 @@ void job_spawn_stopped(const struct job *job, struct job_actions *actions)
         tell_parent(job, 0, PMI_STOP_EXEC, actions);
 }
 
+void job_spawn_waits_for_debugger(const struct job *job, enum pmi_stop stop,
+                                  struct job_actions *actions)
+{
+    assert(stop != PMI_STOP_NONE && stop != PMI_STOP_EXEC);
+    if (job->spec.parent > 0)
+        tell_parent(job, 0, stop, actions);
+}
+
 void job_spawn_ended(struct job *job, struct control_job_end *end, struct job_actions *actions)
 {
     struct job_spawned answer = {.failure = (uint8_t)failure_of(job)};

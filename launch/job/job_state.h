@@ -83,6 +83,7 @@ enum job_input {
     JOB_INPUT_END,
     JOB_INPUT_LOST, /* places, which the instance counts as dead already */
     JOB_INPUT_OUTPUT,
+    JOB_INPUT_STOPPED,
     JOB_INPUT_TIMER,
     JOB_INPUT_COUNT
 };
@@ -196,6 +197,9 @@ uint64_t job_spawn_limit_ns(const struct job *job);
 void job_spawn_started(struct job *job, struct job_actions *actions);
 /* All have been started and are stopped (PMI_STOP_EXEC): for the user and who has spawned the job. */
 void job_spawn_stopped(const struct job *job, struct job_actions *actions);
+/* All wait somewhere else, which the user has been told. */
+void job_spawn_waits_for_debugger(const struct job *job, enum pmi_stop stop,
+                                  struct job_actions *actions);
 void job_spawn_ended(struct job *job, struct control_job_end *end, struct job_actions *actions);
 /* A request that cannot become a job. */
 void job_spawn_refuse(const struct job_event *event, enum job_spawn_failure failure,

@@ -157,16 +157,13 @@ static struct outgoing *outgoing_add(struct rank_pmi *rank_pmi)
     return outgoing;
 }
 
-/* All processes of this job have stopped: for who has spawned it, and the user. */
+/* All processes of this job have stopped: for the user, and for who has spawned it, whom the root knows. */
 static void tell_stop(struct rank_pmi *rank_pmi, enum pmi_stop stop)
 {
     const struct job_spec *spec = &rank_pmi->config.job->spec;
-    struct job_target parent = {spec->parent, spec->parent_rank};
     struct job_notice message = {.number = rank_pmi->config.job->number,
                                  .child = rank_pmi->config.job->number,
-                                 .stop = stop,
-                                 .targets = &parent,
-                                 .targets_count = 1};
+                                 .stop = stop};
     struct outgoing *outgoing;
 
     assert(stop == PMI_STOP_INIT || stop == PMI_STOP_APP);
@@ -175,8 +172,8 @@ static void tell_stop(struct rank_pmi *rank_pmi, enum pmi_stop stop)
         "all %u processes of job %u wait for a debugger%s, until it raises PMIX_DEBUGGER_RELEASE",
         rank_pmi->config.job->map.processes, message.number,
         stop == PMI_STOP_INIT ? " in PMIx_Init" : "");
-    if (spec->parent == 0 || spec->tool != NULL)
-        return; /* where a tool is only the root knows */
+    if (spec->parent == 0)
+        return;
     outgoing = outgoing_add(rank_pmi);
     job_notice_encode(&message, &outgoing->message);
     send_next(rank_pmi);

@@ -114,6 +114,16 @@ is "$(spawn false 5)" "1 end: yes, 0 times ready
 is "$(spawn rank 5)" "1 spawn: NOT-SUPPORTED" "spawned: of some ranks only it is refused"
 is "$(spawn both 5)" "1 spawn: NOT-SUPPORTED" "spawned: in two places, too"
 
+# By a tool, through a job that waits for it.
+"$banyan" run --timeout 240 --mpi pmix "${four[@]}" -n 1 --stop init "$program" </dev/null >"$scratch/out" 2>"$scratch/err" &
+job=$!
+until_true 60 grep -q "wait for a debugger" "$scratch/err"
+file=$(find "$scratch" -name "pmix.*.tool.*-1" | head -n 1)
+is "$(timeout 300 "$tool" "file:$file" name=my-debugger "stopped:5:$program" "release:${file##*.tool.}" 2>/dev/null | xargs)" \
+    "spawn: SUCCESS ready: pmix-init release: SUCCESS end: 0 release: SUCCESS" "spawned by a tool: it hears that they wait"
+wait "$job"
+is "$?:$(grep -c 'of 5 goes on' "$scratch/out")" 0:5 "and lets them go on"
+
 # ---- debugger daemons ----
 
 # beside OPTION... -- ARGUMENT...: what the daemons say, and who has spawned them, sorted; v1 has 2 ranks, v2 and v3 one.

@@ -9,6 +9,8 @@
  *     look:KEY     prints a published text, and the rank that has published it
  *     spawn:N:PROGRAM[:ARGUMENT]...
  *                  spawns it, and prints how that went and that it has ended
+ *     stopped:N:PROGRAM[:ARGUMENT]...
+ *                  likewise, stopped in PMIx_Init: prints where it waits, and lets it go on
  *     release:NS   raises PMIX_DEBUGGER_RELEASE for a namespace
  *     allocate:N   PMIx_Allocation_request, by the directive's number
  *     self         prints the namespace that it has been given
@@ -135,7 +137,7 @@ static void allocate(const char *directive)
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static int ends;
+static int ends, is_ready;
 
 static void on_end(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
                    size_t count, pmix_info_t *results, size_t results_count,
@@ -169,25 +171,65 @@ static void await_end(void)
         printf("end: never\n");
 }
 
-static void spawn(char *rest)
+static void on_ready(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+                     size_t count, pmix_info_t *results, size_t results_count,
+                     pmix_event_notification_cbfunc_fn_t callback, void *context)
+{
+    pthread_mutex_lock(&mutex);
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(info[i].key, PMIX_BREAKPOINT) == 0)
+            printf("ready: %s\n", info[i].value.data.string);
+    }
+    is_ready = 1;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&mutex);
+    if (callback != NULL)
+        callback(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, context);
+}
+
+static void await_ready(void)
+{
+    struct timespec until;
+    int rc = 0;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 60;
+    pthread_mutex_lock(&mutex);
+    while (!is_ready && rc == 0)
+        rc = pthread_cond_timedwait(&changed, &mutex, &until);
+    is_ready = 0;
+    pthread_mutex_unlock(&mutex);
+    if (rc != 0)
+        printf("ready: never\n");
+}
+
+static void spawn(char *rest, int stops)
 {
     static int is_listening;
-    pmix_status_t status, code = PMIX_EVENT_JOB_END;
+    pmix_status_t status, end = PMIX_EVENT_JOB_END, ready = PMIX_READY_FOR_DEBUG;
     char *argv[16] = {NULL};
     pmix_nspace_t namespace;
+    pmix_info_t stop;
     pmix_app_t app;
 
-    if (!is_listening)
-        PMIx_Register_event_handler(&code, 1, NULL, 0, on_end, NULL, NULL);
+    if (!is_listening) {
+        PMIx_Register_event_handler(&end, 1, NULL, 0, on_end, NULL, NULL);
+        PMIx_Register_event_handler(&ready, 1, NULL, 0, on_ready, NULL, NULL);
+    }
     is_listening = 1;
+    PMIX_INFO_LOAD(&stop, PMIX_DEBUG_STOP_IN_INIT, NULL, PMIX_BOOL);
     PMIX_APP_CONSTRUCT(&app);
     app.maxprocs = atoi(strsep(&rest, ":"));
     for (size_t i = 0; rest != NULL && i < 15; i++)
         argv[i] = strsep(&rest, ":");
     app.cmd = argv[0];
     app.argv = argv;
-    status = PMIx_Spawn(NULL, 0, &app, 1, namespace);
+    status = PMIx_Spawn(stops ? &stop : NULL, stops ? 1 : 0, &app, 1, namespace);
     printf("spawn: %s\n", status_name(status));
+    if (status == PMIX_SUCCESS && stops) {
+        await_ready();
+        release(namespace);
+    }
     if (status == PMIX_SUCCESS)
         await_end();
 }
@@ -203,7 +245,9 @@ static void step(char *text)
     else if (strcmp(name, "look") == 0)
         look_up(rest);
     else if (strcmp(name, "spawn") == 0)
-        spawn(rest);
+        spawn(rest, 0);
+    else if (strcmp(name, "stopped") == 0)
+        spawn(rest, 1);
     else if (strcmp(name, "release") == 0)
         release(rest);
     else if (strcmp(name, "allocate") == 0)

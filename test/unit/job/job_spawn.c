@@ -87,6 +87,13 @@ static void test_stopped(void)
     job_world_part_starts(world, 3, 3);
     is_int(strstr(job_world_trace(world), "debugger") != NULL, 0,
            "of those that stop later the root says nothing");
+    job_world_event(
+        world, 0, (struct job_event){.kind = JOB_EVENT_STOPPED, .job = 3, .number = PMI_STOP_INIT});
+    is_string(job_world_trace(world), "root: broadcast NOTICE to 1 (job 3)\n",
+              "but tells who has spawned them, when a node reports that all wait");
+    job_world_event(
+        world, 0, (struct job_event){.kind = JOB_EVENT_STOPPED, .job = 1, .number = PMI_STOP_INIT});
+    is_string(job_world_trace(world), "", "nobody has spawned the first job");
     job_world_destroy(world);
 }
 
