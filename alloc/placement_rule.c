@@ -303,6 +303,8 @@ static const char *parse_policy(const char *text, struct placement_rule *rule,
         return rest; /* ":oversubscribe" leaves the mapping as it is */
     rule->policy = PLACEMENT_BY_OBJECT;
     rule->level = TOPOLOGY_NODE;
+    rule->listed = (struct placement_cpus){0};
+    rule->ordered = rule->shared = 0;
     if (strncasecmp(text, "pe-list=", 8) == 0)
         return parse_cpus(text + 8, rule, error);
     if (strncasecmp(text, "device=", 7) == 0)
@@ -347,10 +349,10 @@ int placement_rule_parse(const char *text, struct placement_rule *rule,
     if (rc == 0 && parsed.policy == PLACEMENT_BY_CPUS && (parsed.span || parsed.pe > 0))
         rc = error_set(error, -EINVAL, "pe-list already names the cores; omit %s",
                        parsed.span ? "span" : "pe");
+    if (parsed.listed.parts != rule->listed.parts)
+        free(rc == 0 ? rule->listed.parts : parsed.listed.parts);
     if (rc == 0)
         *rule = parsed;
-    else if (parsed.listed.parts != rule->listed.parts)
-        free(parsed.listed.parts);
     return rc;
 }
 

@@ -102,20 +102,22 @@ static int must_wait(const struct push *push)
     return 1;
 }
 
-/* What waits for the same jobs. */
-static size_t waiting_before(const struct push *push)
+/* Beside what waits for the same jobs. */
+static int has_room(const struct push *push)
 {
     struct list_link *node, *spare;
-    size_t bytes = 0;
+    size_t bytes = push->data_bytes, calls = 1;
 
     list_for_each(&pushes, node, spare)
     {
         const struct push *other = list_entry(node, struct push, node);
 
-        if (have_common_job(push, other))
-            bytes += other->data_bytes;
+        if (!have_common_job(push, other))
+            continue;
+        bytes += other->data_bytes;
+        calls++;
     }
-    return bytes;
+    return bytes <= HOST_PUSH_BYTES_MAX && calls <= HOST_PUSH_CALLS_MAX;
 }
 
 static void push_begin(struct host *host, struct push *push)
@@ -167,8 +169,7 @@ static void push_run(struct host *host, struct host_call *call)
             return;
         }
     }
-    if (pushes_count == HOST_PUSH_CALLS_MAX ||
-        waiting_before(push) + push->data_bytes > HOST_PUSH_WAITING_MAX) {
+    if (pushes_count == HOST_PUSH_ALL_MAX || !has_room(push)) {
         push_free(push, -ENOBUFS);
         return;
     }
@@ -196,7 +197,8 @@ pmix_status_t host_push_upcall(const pmix_proc_t *source, const pmix_proc_t targ
 
     if (host_refuses(directives, directives_count, known))
         return PMIX_ERR_NOT_SUPPORTED;
-    if (callback == NULL || targets == NULL || targets_count == 0)
+    if (callback == NULL || targets == NULL || targets_count == 0 ||
+        targets_count > HOST_PUSH_TARGETS_MAX)
         return PMIX_ERR_BAD_PARAM;
     push = memory_allocate_zeroed(sizeof(*push) + bytes);
     push->request.kind = PMI_REQUEST_PUSH;

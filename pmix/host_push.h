@@ -11,8 +11,10 @@
 
 #include "pmix/host_internal.h"
 
-#define HOST_PUSH_WAITING_MAX (4u * 1024 * 1024) /* bytes for one job */
+#define HOST_PUSH_BYTES_MAX   (4u * 1024 * 1024) /* for one job, likewise the next */
 #define HOST_PUSH_CALLS_MAX   256
+#define HOST_PUSH_ALL_MAX     4096 /* calls */
+#define HOST_PUSH_TARGETS_MAX 64
 
 void host_push_open(void);
 pmix_status_t host_push_upcall(const pmix_proc_t *source, const pmix_proc_t targets[],

@@ -200,19 +200,31 @@ static void take_limits(struct pmi_spawn *spawn, const pmix_info_t *info, size_t
     spawn->run_timeout_s = host_seconds(info, count, PMIX_JOB_TIMEOUT);
 }
 
-/* As PMIx 4.1 has it, or libpmix 4.2.2: a rank or a process.  PMIX_RANK_INVALID: it is neither. */
+/* A rank or a process, as PMIx 4.1 has it or libpmix 4.2.2, or a text, as prun does.  PMIX_RANK_UNDEF: nobody, and
+ * for what is no rank PMIX_RANK_WILDCARD, which cannot be served either. */
 static pmix_rank_t rank_of(const pmix_value_t *value)
 {
-    if (value->type == PMIX_PROC)
+    const char *text = value->type == PMIX_STRING ? value->data.string : NULL;
+    unsigned long rank;
+    char *end;
+
+    if (value->type == PMIX_PROC && value->data.proc != NULL)
         return value->data.proc->rank;
     if (value->type == PMIX_PROC_RANK)
         return value->data.rank;
-    return value->type == PMIX_UINT32 ? value->data.uint32 : PMIX_RANK_INVALID;
+    if (value->type == PMIX_UINT32)
+        return value->data.uint32;
+    if (text == NULL || text[0] < '0' || text[0] > '9')
+        return text != NULL && strcmp(text, "none") == 0 ? PMIX_RANK_UNDEF : PMIX_RANK_WILDCARD;
+    rank = strtoul(text, &end, 10);
+    return *end == '\0' && rank < PMIX_RANK_VALID ? (pmix_rank_t)rank : PMIX_RANK_WILDCARD;
 }
 
-/* Who gets input: a rank, or the first; -ENOTSUP: several, or what is no rank. */
+/* Who gets input: a rank, or the first, or none; -ENOTSUP: it is required that all do, or what is no rank. */
 static int take_input(struct pmi_spawn *spawn, const pmix_info_t *info)
 {
+    pmix_rank_t rank;
+
     if (!PMIX_CHECK_KEY(info, PMIX_FWD_STDIN) && !PMIX_CHECK_KEY(info, PMIX_STDIN_TGT))
         return 0;
     if (info->value.type == PMIX_BOOL || info->value.type == PMIX_UNDEF) {
@@ -220,8 +232,12 @@ static int take_input(struct pmi_spawn *spawn, const pmix_info_t *info)
             spawn->stdin_rank = 0;
         return 0;
     }
-    spawn->stdin_rank = rank_of(&info->value);
-    return spawn->stdin_rank <= PMIX_RANK_VALID ? 0 : -ENOTSUP;
+    rank = rank_of(&info->value);
+    spawn->stdin_rank = rank < PMIX_RANK_VALID ? rank : PMI_RANK_ALL;
+    return rank < PMIX_RANK_VALID || rank == PMIX_RANK_UNDEF || rank == PMIX_RANK_INVALID ||
+                   !PMIX_INFO_IS_REQUIRED(info)
+               ? 0
+               : -ENOTSUP;
 }
 
 /* What holds for all of the job, which an application may say, too. */

@@ -271,6 +271,26 @@ void daemon_core_push_ended(struct daemon_core *core, uint32_t job)
     flow_free(flow);
 }
 
+void daemon_core_push_orphans(struct daemon_core *core, uint32_t parent)
+{
+    struct ranges numbers = {0};
+    const struct job_spec *spec;
+    struct stdin_flow *flow;
+    uint32_t job = 0;
+
+    instance_job_numbers(core->instance, &numbers);
+    for (; ranges_next(&numbers, job, &job); job++) {
+        spec = instance_job_spec(core->instance, job);
+        if (spec == NULL || spec->parent != parent || spec->stdin_rank == UINT32_MAX ||
+            !instance_job_is_running(core->instance, job))
+            continue;
+        flow = flow_of(core, job);
+        if (!flow->is_ended)
+            flow->is_ended = send_input(core, job, NULL, 0) == 0;
+    }
+    ranges_fini(&numbers);
+}
+
 /* A relay may have had input, or the news that it has been taken.  The client's window begins again. */
 void daemon_core_push_lost(struct daemon_core *core)
 {

@@ -448,16 +448,20 @@ void stall_report_reply(struct stall_report *report, uint32_t id, int status,
 
 const char *stall_report_line(const struct stall_report *report, uint32_t job)
 {
+    const char *line = "";
     struct list_link *node, *spare;
 
     list_for_each(&report->rolls, node, spare)
     {
         const struct roll *roll = list_entry(node, struct roll, node);
 
-        if (roll->stalled.key.owner == job && roll->line[0] != 0)
-            return roll->line;
+        if (roll->stalled.key.owner != job || roll->line[0] == 0)
+            continue;
+        line = roll->line;
+        if (roll->stalled.key.kind != JOB_OPERATION_STOPPED) /* the others may have gone on */
+            break;
     }
-    return "";
+    return line;
 }
 
 void stall_report_job_ended(struct stall_report *report, uint32_t job)

@@ -470,7 +470,7 @@ static void said_of_job(struct clients *clients, struct client *client, uint8_t 
         said_end(clients, job, reader);
         break;
     case CONTROL_STDIN:
-        if (is_own)
+        if (is_own && of == job) /* what it has spawned reads what others push */
             clients->ops.input(clients->context, number, reader->position, wire_left(reader));
         break;
     case CONTROL_OUTPUT_ACK:

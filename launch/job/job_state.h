@@ -197,7 +197,7 @@ uint64_t job_spawn_limit_ns(const struct job *job);
 void job_spawn_started(struct job *job, struct job_actions *actions);
 /* All have been started and are stopped (PMI_STOP_EXEC): for the user and who has spawned the job. */
 void job_spawn_stopped(const struct job *job, struct job_actions *actions);
-/* All wait somewhere else, which the user has been told. */
+/* All wait somewhere else, which the user knows from their node. */
 void job_spawn_waits_for_debugger(const struct job *job, enum pmi_stop stop,
                                   struct job_actions *actions);
 void job_spawn_ended(struct job *job, struct control_job_end *end, struct job_actions *actions);

@@ -64,12 +64,18 @@ for nodes in one four; do
         --oversubscribe -- spawn 2 flag=pmix.recover flag=pmix.fwd.stdin -- \
         bash -c '[ $BANYAN_RANK = 1 ] || { read -r line; exit 3; }; sleep 1; echo "1 goes on"' end push:go
 done
-spawns 0 "spawn=NOT-SUPPORTED" "input for all" "${four[@]}" -- spawn 2 stdin=-2 -- true end
+for target in -1 -2; do
+    spawns 0 "0 reads ;1 reads ;spawn=SUCCESS" "input for none, or all, which is not required ($target)" "${four[@]}" -- \
+        spawn 2 stdin=$target -- bash -c 'read -r line; echo "$BANYAN_RANK reads $line"' end
+done
+spawns 0 "0 reads a line;push:a line=SUCCESS;spawn=SUCCESS" "it ends with the caller's job" "${four[@]}" -- \
+    spawn 1 flag=pmix.fwd.stdin -- bash -c 'while read -r line; do echo "$BANYAN_RANK reads $line"; done' end "push:a line"
 spawns 0 "0 reads a line;push:a line=SUCCESS;spawn=SUCCESS" "or for a process" "${four[@]}" -- \
     spawn 1 stdin-proc=0 -- bash -c 'read -r line; echo "$BANYAN_RANK reads $line"' end "push:a line"
 spawns 0 "spawn=BAD-PARAM" "nobody is there to read" "${four[@]}" -- spawn 2 stdin=2 -- true end
 like "$err" "cannot spawn: there is no rank 2 to read standard input" "the user reads that"
-spawns 0 "0;spawn=SUCCESS" "a list of cores" --virtual-nodes 1 -n 1 --slots 2 --map-by slot -- \
+spawns 0 "$(cat /sys/devices/system/cpu/cpu0/topology/thread_siblings_list);spawn=SUCCESS" "a list of cores" \
+    --virtual-nodes 1 -n 1 --slots 2 --map-by slot -- \
     spawn 1 cpus=0 -- sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status end
 spawns 0 "spawn=JOB-FAILED-TO-MAP" "more processes than slots, which the user has allowed" "${one[@]}" -- \
     spawn 1 flag=pmix.noover -- true end

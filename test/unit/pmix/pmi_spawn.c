@@ -41,6 +41,7 @@ static void make_request(struct pmi_spawn *spawn)
     spawn->stop = PMI_STOP_APP;
     spawn->stdin_rank = 2;
     spawn->is_recoverable = 1;
+    spawn->report_bindings = 1;
     spawn->rule.no_oversubscribe = 1;
     pmi_spawn_set(&spawn->target.namespace, "banyan-x-3");
     spawn->target.rank = 5;
@@ -78,7 +79,7 @@ static void test_request(void)
     is_string(read.target.namespace, "banyan-x-3", "what it debugs");
     ok(read.target.rank == 5 && read.target.per_node == 2 && read.target.per_process == UINT16_MAX,
        "and how many of it do");
-    ok(read.stdin_rank == 2 && read.is_recoverable && !read.report_bindings &&
+    ok(read.stdin_rank == 2 && read.is_recoverable && read.report_bindings &&
            read.rule.no_oversubscribe,
        "and its policies");
     is_int(read.stop, PMI_STOP_APP, "where it waits for a debugger");
