@@ -21,7 +21,7 @@ tests=(system/linkage.sh unit/alloc/hostlist.t unit/alloc/hostlist_large.t
     unit/alloc/hostlist_scontrol.t unit/fabric/own_cores.t unit/fabric/topology_read.t
     unit/pmix/host_environment.t unit/pmix/pmix_host.t system/run_pmix_info.sh
     system/run_pmix_calls.sh system/run_pmix_query.sh system/run_pmix_events.sh system/run_pmix_spawn.sh
-    system/run_pmix_names.sh system/run_pmix_group.sh system/run_pmix_loss.sh system/run_pmix_tool.sh system/run_pmix_debug.sh system/run_pmix_iof.sh system/run_pmix_credential.sh system/run_built.sh
+    system/run_pmix_names.sh system/run_pmix_group.sh system/run_pmix_loss.sh system/run_pmix_tool.sh system/run_pmix_debug.sh system/run_pmix_monitor.sh system/run_pmix_iof.sh system/run_pmix_credential.sh system/run_built.sh
     system/run_missing.sh system/run_mpi.sh system/run_programs.sh system/run_slurm.sh
     system/run_start.sh unit/exec/helper.t unit/fabric/link.t unit/fabric/tls.t)
 make -C build -k check TESTS="${tests[*]/#/test/}" </dev/null >build/check.log 2>&1
