@@ -137,57 +137,31 @@ static void allocate(const char *directive)
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static int ends, is_ready;
+static int has_ended, is_ready;
 
-static void on_end(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
-                   size_t count, pmix_info_t *results, size_t results_count,
-                   pmix_event_notification_cbfunc_fn_t callback, void *context)
-{
-    pthread_mutex_lock(&mutex);
-    ends++;
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(info[i].key, PMIX_EXIT_CODE) == 0)
-            printf("end: %d\n", info[i].value.data.integer);
-    }
-    pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&mutex);
-    if (callback != NULL)
-        callback(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, context);
-}
-
-static void await_end(void)
-{
-    struct timespec until;
-    int rc = 0;
-
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 20;
-    pthread_mutex_lock(&mutex);
-    while (ends == 0 && rc == 0)
-        rc = pthread_cond_timedwait(&changed, &mutex, &until);
-    ends = 0;
-    pthread_mutex_unlock(&mutex);
-    if (rc != 0)
-        printf("end: never\n");
-}
-
-static void on_ready(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
+/* The end of a job, or that all of its processes wait for a debugger. */
+static void on_event(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
                      size_t count, pmix_info_t *results, size_t results_count,
                      pmix_event_notification_cbfunc_fn_t callback, void *context)
 {
     pthread_mutex_lock(&mutex);
+    if (status == PMIX_EVENT_JOB_END)
+        has_ended = 1;
+    else
+        is_ready = 1;
     for (size_t i = 0; i < count; i++) {
-        if (strcmp(info[i].key, PMIX_BREAKPOINT) == 0)
+        if (strcmp(info[i].key, PMIX_EXIT_CODE) == 0)
+            printf("end: %d\n", info[i].value.data.integer);
+        else if (strcmp(info[i].key, PMIX_BREAKPOINT) == 0)
             printf("ready: %s\n", info[i].value.data.string);
     }
-    is_ready = 1;
     pthread_cond_broadcast(&changed);
     pthread_mutex_unlock(&mutex);
     if (callback != NULL)
         callback(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, context);
 }
 
-static void await_ready(void)
+static void await(int *event, const char *name)
 {
     struct timespec until;
     int rc = 0;
@@ -195,27 +169,25 @@ static void await_ready(void)
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += 60;
     pthread_mutex_lock(&mutex);
-    while (!is_ready && rc == 0)
+    while (!*event && rc == 0)
         rc = pthread_cond_timedwait(&changed, &mutex, &until);
-    is_ready = 0;
+    *event = 0;
     pthread_mutex_unlock(&mutex);
     if (rc != 0)
-        printf("ready: never\n");
+        printf("%s: never\n", name);
 }
 
 static void spawn(char *rest, int stops)
 {
     static int is_listening;
-    pmix_status_t status, end = PMIX_EVENT_JOB_END, ready = PMIX_READY_FOR_DEBUG;
+    pmix_status_t status, codes[] = {PMIX_EVENT_JOB_END, PMIX_READY_FOR_DEBUG};
     char *argv[16] = {NULL};
     pmix_nspace_t namespace;
     pmix_info_t stop;
     pmix_app_t app;
 
-    if (!is_listening) {
-        PMIx_Register_event_handler(&end, 1, NULL, 0, on_end, NULL, NULL);
-        PMIx_Register_event_handler(&ready, 1, NULL, 0, on_ready, NULL, NULL);
-    }
+    if (!is_listening)
+        PMIx_Register_event_handler(codes, 2, NULL, 0, on_event, NULL, NULL);
     is_listening = 1;
     PMIX_INFO_LOAD(&stop, PMIX_DEBUG_STOP_IN_INIT, NULL, PMIX_BOOL);
     PMIX_APP_CONSTRUCT(&app);
@@ -227,11 +199,11 @@ static void spawn(char *rest, int stops)
     status = PMIx_Spawn(stops ? &stop : NULL, stops ? 1 : 0, &app, 1, namespace);
     printf("spawn: %s\n", status_name(status));
     if (status == PMIX_SUCCESS && stops) {
-        await_ready();
+        await(&is_ready, "ready");
         release(namespace);
     }
     if (status == PMIX_SUCCESS)
-        await_end();
+        await(&has_ended, "end");
 }
 
 static void step(char *text)
