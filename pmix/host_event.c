@@ -23,6 +23,9 @@
 
 static atomic_uint open_events;
 
+/* libpmix's own mark of what a client has raised. */
+#define UPCALL_FOLLOWS "pmix.srvr.internal.notify"
+
 struct host_event {
     struct host_request request;
     struct pmi_notice notice; /* without processes: they have jobs on the main thread only */
@@ -53,7 +56,7 @@ static void event_answer(struct host *host, struct host_request *request, int st
 static int info_travels(const pmix_info_t *info)
 {
     return info->value.type != PMIX_POINTER && !PMIX_CHECK_KEY(info, PMIX_EVENT_CUSTOM_RANGE) &&
-           !PMIX_CHECK_KEY(info, "pmix.srvr.internal.notify");
+           !PMIX_CHECK_KEY(info, UPCALL_FOLLOWS);
 }
 
 static pmix_status_t info_pack(pmix_info_t *info, size_t info_count, struct buffer *out)
@@ -191,7 +194,17 @@ pmix_status_t host_event_deregister(pmix_status_t *codes, size_t codes_count,
 
 /* ---- From libpmix itself ---- */
 
-/* On libpmix's thread.  Alerts of other nodes come here, too, when they are delivered. */
+/* What a client has raised comes by an upcall, too; libpmix marks it. */
+static int is_of_client(const pmix_info_t *info, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (PMIX_CHECK_KEY(&info[i], UPCALL_FOLLOWS))
+            return 1;
+    }
+    return 0;
+}
+
+/* On libpmix's thread. */
 static void on_alert(size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[],
                      size_t info_count, pmix_info_t *results, size_t results_count,
                      pmix_event_notification_cbfunc_fn_t callback, void *context)
@@ -204,7 +217,7 @@ static void on_alert(size_t id, pmix_status_t status, const pmix_proc_t *source,
     pthread_mutex_lock(&host->mutex);
     is_local = host_job_is_local(host, &process);
     pthread_mutex_unlock(&host->mutex);
-    if (is_local)
+    if (is_local && !is_of_client(info, info_count))
         (void)host_event_upcall(status, source, PMIX_RANGE_NAMESPACE, info, info_count, NULL, NULL);
     if (callback != NULL)
         callback(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, context);

@@ -147,6 +147,9 @@ static void push_answered(struct host *host, struct host_request *request, int s
     (void)data;
     (void)data_bytes;
     assert(push->is_begun && push->target < push->targets_count);
+    if (status == -ECANCELED && push->request.caller.rank == PMI_RANK_ALL &&
+        strcmp(push->request.caller.namespace, push->targets[push->target].namespace) == 0)
+        status = -EPIPE; /* the target's job has ended */
     push->sent_bytes += push->piece_bytes;
     if (status == 0 && push->sent_bytes == push->data_bytes &&
         (!push->closes || push->piece_bytes == 0)) {

@@ -130,8 +130,10 @@ void daemon_core_push_client(struct daemon_core *core, uint32_t job, const void 
 /* JOB_MESSAGE_STDIN_ACK */
 void daemon_core_push_taken(struct daemon_core *core, uint32_t job, uint32_t bytes);
 void daemon_core_push_ended(struct daemon_core *core, uint32_t job);
-/* The input of jobs that a job has spawned ends with it: who has asked for them is no more. */
-void daemon_core_push_orphans(struct daemon_core *core, uint32_t parent);
+/* Ends the input of a job that has been started, if a process of a job has spawned it that has ended. */
+void daemon_core_push_orphan(struct daemon_core *core, uint32_t job);
+/* Of all; a job has ended. */
+void daemon_core_push_orphans(struct daemon_core *core);
 void daemon_core_push_lost(struct daemon_core *core);
 void daemon_core_push_close(struct daemon_core *core);
 

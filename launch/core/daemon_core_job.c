@@ -92,10 +92,14 @@ static void run_at_root(struct daemon_core *core, const struct job_action *actio
     case JOB_ACTION_SPAWNED:
         reply_spawned(core, action);
         break;
+    case JOB_ACTION_STARTED:
+        daemon_core_push_orphan(core, action->job);
+        clients_action(core->clients, action);
+        break;
     case JOB_ACTION_ENDED:
         daemon_core_pull_ended(core, action->job);
         daemon_core_push_ended(core, action->job);
-        daemon_core_push_orphans(core, action->job);
+        daemon_core_push_orphans(core);
         stall_report_job_ended(core->stalls, action->job);
         names_job_ended(core->names, action->job);
         clients_action(core->clients, action);

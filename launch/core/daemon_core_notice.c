@@ -42,12 +42,19 @@ static int send_notice(struct daemon_core *core, const struct job_notice *notice
 }
 
 /* The job knows who has spawned it, and where a tool is. */
-static void tell_stop(struct daemon_core *core, const struct job_notice *notice)
+static int send_stop(struct daemon_core *core, const struct job_notice *notice)
 {
-    struct job_event stopped = {
-        .kind = JOB_EVENT_STOPPED, .job = notice->child, .number = (int64_t)notice->stop};
+    struct ranges places = {0};
+    struct buffer data = {0};
+    int rc = 0;
 
-    daemon_core_job(core, &stopped);
+    instance_stop_notice(core->instance, notice->child, (enum pmi_stop)notice->stop, &places,
+                         &data);
+    if (!ranges_is_empty(&places))
+        rc = core->tree->broadcast(core->tree_context, &places, message_from_buffer(&data));
+    ranges_fini(&places);
+    buffer_fini(&data);
+    return rc;
 }
 
 static int take_notice(struct daemon_core *core, const struct daemon_event *event,
@@ -55,17 +62,15 @@ static int take_notice(struct daemon_core *core, const struct daemon_event *even
 {
     uint64_t key = sender_key(notice->number, event->place);
     uint32_t last;
-    int rc = 0;
+    int rc;
 
     if (core->notices == NULL)
         core->notices = hash_map_create();
     last = (uint32_t)(uintptr_t)hash_map_get_u64(core->notices, key);
     if (last != 0 && (int32_t)(event->id - last) <= 0)
         return 0;
-    if (notice->stop != PMI_STOP_NONE)
-        tell_stop(core, notice);
-    else
-        rc = send_notice(core, notice, event->message);
+    rc = notice->stop != PMI_STOP_NONE ? send_stop(core, notice)
+                                       : send_notice(core, notice, event->message);
     if (rc == 0)
         (void)hash_map_put_u64(core->notices, key, (void *)(uintptr_t)event->id);
     return rc;
@@ -81,6 +86,8 @@ int daemon_core_notice_request(struct daemon_core *core, const struct daemon_eve
     rc = job_notice_decode(&notice, event->message);
     if (rc < 0)
         return rc;
+    if (notice.stop >= PMI_STOP_COUNT || notice.stop == PMI_STOP_EXEC) /* that is the root's */
+        notice.stop = PMI_STOP_NONE;
     rc = instance_job_spec(core->instance, notice.number) == NULL
              ? -ENOENT
              : take_notice(core, event, &notice);

@@ -271,33 +271,45 @@ void daemon_core_push_ended(struct daemon_core *core, uint32_t job)
     flow_free(flow);
 }
 
-void daemon_core_push_orphans(struct daemon_core *core, uint32_t parent)
+/* A tool lives on without the job through which it has spawned. */
+void daemon_core_push_orphan(struct daemon_core *core, uint32_t job)
+{
+    const struct job_spec *spec = instance_job_spec(core->instance, job);
+    struct stdin_flow *flow;
+
+    if (spec == NULL || spec->parent == 0 || spec->tool != NULL || spec->stdin_rank == UINT32_MAX ||
+        instance_job_state(core->instance, job) != INSTANCE_JOB_RUNNING ||
+        instance_job_is_running(core->instance, spec->parent))
+        return;
+    flow = flow_of(core, job);
+    if (!flow->is_ended)
+        flow->is_ended = send_input(core, job, NULL, 0) == 0;
+}
+
+void daemon_core_push_orphans(struct daemon_core *core)
 {
     struct ranges numbers = {0};
-    const struct job_spec *spec;
-    struct stdin_flow *flow;
     uint32_t job = 0;
 
     instance_job_numbers(core->instance, &numbers);
-    for (; ranges_next(&numbers, job, &job); job++) {
-        spec = instance_job_spec(core->instance, job);
-        if (spec == NULL || spec->parent != parent || spec->stdin_rank == UINT32_MAX ||
-            !instance_job_is_running(core->instance, job))
-            continue;
-        flow = flow_of(core, job);
-        if (!flow->is_ended)
-            flow->is_ended = send_input(core, job, NULL, 0) == 0;
-    }
+    for (; ranges_next(&numbers, job, &job); job++)
+        daemon_core_push_orphan(core, job);
     ranges_fini(&numbers);
 }
 
-/* A relay may have had input, or the news that it has been taken.  The client's window begins again. */
+/* A relay may have had input, or its end, or the news that it has been taken.  The client's window begins again. */
 void daemon_core_push_lost(struct daemon_core *core)
 {
     struct list_link *node, *spare;
 
     list_for_each(&core->flows, node, spare)
-        flow_empty(core, list_entry(node, struct stdin_flow, node), -ECONNRESET);
+    {
+        struct stdin_flow *flow = list_entry(node, struct stdin_flow, node);
+
+        flow_empty(core, flow, -ECONNRESET);
+        if (flow->is_ended) /* to say it twice is harmless */
+            (void)send_input(core, flow->job, NULL, 0);
+    }
 }
 
 void daemon_core_push_close(struct daemon_core *core)

@@ -125,6 +125,16 @@ int instance_job_is_running(const struct instance *instance, uint32_t number)
     return job != NULL && (job->phase == JOB_LAUNCHING || job->phase == JOB_RUNNING);
 }
 
+void instance_stop_notice(const struct instance *instance, uint32_t number, enum pmi_stop stop,
+                          struct ranges *ret_places, struct buffer *ret_notice)
+{
+    const struct job *job = instance_find_job(instance, number);
+
+    assert(instance->root != NULL && stop != PMI_STOP_NONE);
+    if (job != NULL && job->spec.parent > 0 && instance_job_is_running(instance, number))
+        job_spawn_notice(job, 0, stop, ret_places, ret_notice);
+}
+
 enum instance_job_state instance_job_state(const struct instance *instance, uint32_t number)
 {
     static const enum instance_job_state states[JOB_PHASE_COUNT] = {

@@ -60,6 +60,10 @@ void instance_job_places(const struct instance *instance, uint32_t number, uint3
                          struct ranges *places);
 /* 1 from its launch until it is being ended. */
 int instance_job_is_running(const struct instance *instance, uint32_t number);
+/* At the root: what must be broadcast to these places (none: nothing) when all processes of a job wait for a debugger, for
+ * the process or tool that has spawned it.  Both are the caller's. */
+void instance_stop_notice(const struct instance *instance, uint32_t number, enum pmi_stop stop,
+                          struct ranges *ret_places, struct buffer *ret_notice);
 /* Its nodes and the slots used by jobs (alloc/node_pool.h). */
 const struct node_pool *instance_book(const struct instance *instance);
 /* The number of jobs not yet reported, and of all jobs still kept. */

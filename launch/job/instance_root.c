@@ -402,13 +402,6 @@ static enum instance_phase pass_output(struct instance *instance, const struct j
     return instance->root->phase;
 }
 
-static enum instance_phase pass_stop(struct instance *instance, const struct job_event *event,
-                                     struct job_actions *actions)
-{
-    give_to(instance, event->job, JOB_INPUT_STOPPED, event, actions);
-    return instance->root->phase;
-}
-
 static enum instance_phase on_root_message(struct instance *instance, const struct job_event *event,
                                            struct job_actions *actions)
 {
@@ -489,7 +482,6 @@ static instance_handler *const handlers[JOB_EVENT_KIND_COUNT][INSTANCE_PHASE_COU
     [JOB_EVENT_RESULT] =       {pass_result,     pass_result,     pass_result,     pass_result},
     [JOB_EVENT_RECEIVED] =     {on_root_message, on_root_message, on_root_message, on_root_message},
     [JOB_EVENT_OUTPUT] =       {pass_output,     pass_output,     pass_output,     pass_output},
-    [JOB_EVENT_STOPPED] =      {pass_stop,       pass_stop,       pass_stop,       pass_stop},
     [JOB_EVENT_SEEN] =         {report_seen,     report_seen,     report_seen,     report_seen},
     [JOB_EVENT_LOST] =         {lost_starting,   on_places_lost,  on_places_lost,  on_places_lost},
     [JOB_EVENT_TIMER] =        {timer_of_start,  timer_of_job,    timer_of_job,    timer_of_job},

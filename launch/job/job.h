@@ -71,8 +71,7 @@ enum job_event_kind {
     JOB_EVENT_LEAVE,        /* end: of all jobs, then of the instance */
     JOB_EVENT_PLACE_FAILED, /* or at a relay: a daemon did not start: place, text */
     JOB_EVENT_OUTPUT,       /* job, number: bytes of its output received */
-    JOB_EVENT_STOPPED, /* all processes of a job wait for a debugger: job, number: enum pmi_stop */
-    JOB_EVENT_TIMER,   /* job, flag: its client has output to write yet; for job 0, the instance:
+    JOB_EVENT_TIMER, /* job, flag: its client has output to write yet; for job 0, the instance:
                       * places: not joined */
     JOB_EVENT_KIND_COUNT
 };

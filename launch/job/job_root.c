@@ -566,13 +566,6 @@ static enum job_phase output_comes(struct job *job, const struct job_event *even
     return job->phase;
 }
 
-static enum job_phase take_stop(struct job *job, const struct job_event *event,
-                                struct job_actions *actions)
-{
-    job_spawn_waits_for_debugger(job, (enum pmi_stop)event->number, actions);
-    return job->phase;
-}
-
 static enum job_phase lost_flushing(struct job *job, const struct job_event *event,
                                     struct job_actions *actions)
 {
@@ -661,7 +654,6 @@ static job_handler *const handlers[JOB_INPUT_COUNT][JOB_OVER] = {
     [JOB_INPUT_END] =       {end_at_once,      end_at_once,  end_nodes,        end_nodes,        end_nodes,         end_at_once,       ignore_input},
     [JOB_INPUT_LOST] =      {ignore_input,     lost_survey,  take_loss,        take_loss,        take_loss,         lost_flushing,     lost_late},
     [JOB_INPUT_OUTPUT] =    {ignore_input,     ignore_input, output_comes,     output_comes,     output_comes,      output_flushes,    ignore_input},
-    [JOB_INPUT_STOPPED] =   {ignore_input,     ignore_input, take_stop,        take_stop,        ignore_input,      ignore_input,      ignore_input},
     [JOB_INPUT_TIMER] =     {ignore_input,     time_is_up_early, time_is_up,   time_is_up,       take_timer,        take_timer,        ignore_input},
 };
 /* clang-format on */

@@ -112,9 +112,8 @@ static void parent_places(const struct job *job, struct ranges *ret_places)
     ranges_add(ret_places, job->asker.place, job->asker.place);
 }
 
-/* stop: PMI_STOP_NONE: it has ended, with this status. */
-static void tell_parent(const struct job *job, uint32_t status, enum pmi_stop stop,
-                        struct job_actions *actions)
+void job_spawn_notice(const struct job *job, uint32_t status, enum pmi_stop stop,
+                      struct ranges *ret_places, struct buffer *ret_notice)
 {
     const char *tool = job->spec.tool;
     struct job_target parent = {tool != NULL ? 0 : job->spec.parent, job->spec.parent_rank};
@@ -126,14 +125,21 @@ static void tell_parent(const struct job *job, uint32_t status, enum pmi_stop st
                                 .targets_count = 1,
                                 .data = tool,
                                 .data_bytes = tool != NULL ? strlen(tool) : 0};
-    struct ranges places = {0};
-    struct buffer payload = {0};
 
-    parent_places(job, &places);
-    if (!ranges_is_empty(&places)) {
-        job_notice_encode(&notice, &payload);
-        job_actions_broadcast(actions, job->number, &places, &payload);
-    }
+    parent_places(job, ret_places);
+    if (!ranges_is_empty(ret_places))
+        job_notice_encode(&notice, ret_notice);
+}
+
+static void tell_parent(const struct job *job, uint32_t status, enum pmi_stop stop,
+                        struct job_actions *actions)
+{
+    struct ranges places = {0};
+    struct buffer notice = {0};
+
+    job_spawn_notice(job, status, stop, &places, &notice);
+    if (!ranges_is_empty(&places))
+        job_actions_broadcast(actions, job->number, &places, &notice);
     ranges_fini(&places);
 }
 
@@ -150,14 +156,6 @@ void job_spawn_stopped(const struct job *job, struct job_actions *actions)
     buffer_fini(&text);
     if (job->spec.parent > 0)
         tell_parent(job, 0, PMI_STOP_EXEC, actions);
-}
-
-void job_spawn_waits_for_debugger(const struct job *job, enum pmi_stop stop,
-                                  struct job_actions *actions)
-{
-    assert(stop != PMI_STOP_NONE && stop != PMI_STOP_EXEC);
-    if (job->spec.parent > 0)
-        tell_parent(job, 0, stop, actions);
 }
 
 void job_spawn_ended(struct job *job, struct control_job_end *end, struct job_actions *actions)

@@ -83,7 +83,6 @@ enum job_input {
     JOB_INPUT_END,
     JOB_INPUT_LOST, /* places, which the instance counts as dead already */
     JOB_INPUT_OUTPUT,
-    JOB_INPUT_STOPPED,
     JOB_INPUT_TIMER,
     JOB_INPUT_COUNT
 };
@@ -197,9 +196,10 @@ uint64_t job_spawn_limit_ns(const struct job *job);
 void job_spawn_started(struct job *job, struct job_actions *actions);
 /* All have been started and are stopped (PMI_STOP_EXEC): for the user and who has spawned the job. */
 void job_spawn_stopped(const struct job *job, struct job_actions *actions);
-/* All wait somewhere else, which the user knows from their node. */
-void job_spawn_waits_for_debugger(const struct job *job, enum pmi_stop stop,
-                                  struct job_actions *actions);
+/* For who has spawned the job.  stop: PMI_STOP_NONE: it has ended, with this status.  No places: there is nobody to
+ * notify.  Both are the caller's. */
+void job_spawn_notice(const struct job *job, uint32_t status, enum pmi_stop stop,
+                      struct ranges *ret_places, struct buffer *ret_notice);
 void job_spawn_ended(struct job *job, struct control_job_end *end, struct job_actions *actions);
 /* A request that cannot become a job. */
 void job_spawn_refuse(const struct job_event *event, enum job_spawn_failure failure,

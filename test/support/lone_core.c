@@ -46,12 +46,13 @@ void lone_core_job(struct daemon_core *core, struct job_event event)
     job_actions_fini(&actions);
 }
 
-void lone_core_run(struct daemon_core *core, uint32_t stdin_rank)
+static void begin_job(struct daemon_core *core, struct job_event event, uint32_t stdin_rank)
 {
     struct placement_rule rule = {.processes = LONE_CORE_NODES, .per = 1};
     struct job_spec job;
 
     job_spec_init(&job);
+    job.parent = event.job;
     job.stdin_rank = stdin_rank;
     placement_add(&job.placement, &rule);
     job.apps = memory_allocate_zeroed(sizeof(*job.apps));
@@ -60,8 +61,22 @@ void lone_core_run(struct daemon_core *core, uint32_t stdin_rank)
     job.apps[0].argv[0] = memory_copy_string("./app");
     job.apps[0].set = memory_allocate_zeroed(sizeof(char *));
     job.apps[0].directory = memory_copy_string("/");
-    lone_core_job(core, (struct job_event){.kind = JOB_EVENT_RUN, .spec = &job});
+    event.spec = &job;
+    lone_core_job(core, event);
     job_spec_fini(&job);
+}
+
+void lone_core_run(struct daemon_core *core, uint32_t stdin_rank)
+{
+    begin_job(core, (struct job_event){.kind = JOB_EVENT_RUN}, stdin_rank);
+}
+
+void lone_core_spawn(struct daemon_core *core, uint32_t parent)
+{
+    begin_job(core,
+              (struct job_event){
+                  .kind = JOB_EVENT_SPAWN, .job = parent, .place = 1, .number = (int64_t)parent},
+              UINT32_MAX);
 }
 
 uint64_t lone_core_now_ns(void *context)

@@ -121,6 +121,7 @@ int main(int argc, char **argv)
         work(argc > 2 ? argv[2] : NULL);
     else
         wait_alert();
+    usleep(500 * 1000); /* for a second one */
     (void)PMIx_Fence(NULL, 0, NULL, 0);
     return PMIx_Finalize(NULL, 0) == PMIX_SUCCESS ? 0 : 1;
 }

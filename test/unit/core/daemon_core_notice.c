@@ -132,6 +132,39 @@ static void test_root(void)
     daemon_core_destroy(core);
 }
 
+/* All processes of a job wait for a debugger. */
+static struct message *stopped(uint32_t job, uint32_t stop)
+{
+    struct job_notice notice = {.number = job, .child = job, .stop = stop};
+    struct buffer payload = {0};
+    struct message *message;
+
+    job_notice_encode(&notice, &payload);
+    message = message_from_buffer(&payload);
+    buffer_fini(&payload);
+    return message;
+}
+
+static void test_stop(void)
+{
+    struct daemon_core *core = core_at(0);
+
+    lone_core_job(core, (struct job_event){.kind = JOB_EVENT_COMPLETE});
+    lone_core_run(core, UINT32_MAX);
+    lone_core_spawn(core, 1);
+    ask(core, 4, 1, stopped(1, PMI_STOP_INIT));
+    heard("reply to 4.1: 0\n", "nobody has spawned a job that waits for a debugger");
+    broadcast_rc = -EAGAIN;
+    ask(core, 4, 1, stopped(2, PMI_STOP_INIT));
+    broadcast_rc = 0;
+    ask(core, 4, 2, stopped(2, PMI_STOP_INIT));
+    ask(core, 4, 2, stopped(2, PMI_STOP_INIT));
+    heard("broadcast to 1, 30 bytes\nreply to 4.1: -11\n"
+          "broadcast to 1, 30 bytes\nreply to 4.2: 0\nreply to 4.2: 0\n",
+          "who has spawned one is notified, as soon as that is possible, and once");
+    daemon_core_destroy(core);
+}
+
 static void broadcast(struct daemon_core *core, struct message *message)
 {
     struct daemon_event event = {.kind = DAEMON_EVENT_BROADCAST, .message = message};
@@ -155,6 +188,7 @@ int main(void)
 {
     lone_core_open();
     test_root();
+    test_stop();
     test_node();
     lone_core_close();
     buffer_fini(&calls);
