@@ -16,14 +16,9 @@ four=(--virtual-nodes 4 --per-node 1 -n 1)
 # spawns STATUS LINES NAME OPTION... -- WORD...: the parent's calls. LINES are all that is said on
 # standard output, sorted, and joined by semicolons.
 spawns() {
-    local expected=$1 lines=$2 name=$3 options=()
+    local expected=$1 lines=$2 name=$3
     shift 3
-    while [ "$1" != -- ]; do
-        options+=("$1")
-        shift
-    done
-    shift
-    run "$banyan" run --timeout 240 --mpi pmix "${options[@]}" "$program" "$@" </dev/null
+    run_client "$@"
     is "$status:$(sort <<<"$out" | paste -sd ';')" "$expected:$lines" "$name"
     [ -z "$err" ] || diag "$err"
 }

@@ -66,6 +66,17 @@ static struct daemon_core *core_at(uint32_t place)
     return lone_core_at(place, &ops, &tree_ops);
 }
 
+static struct message *encoded(const struct job_notice *notice)
+{
+    struct buffer payload = {0};
+    struct message *message;
+
+    job_notice_encode(notice, &payload);
+    message = message_from_buffer(&payload);
+    buffer_fini(&payload);
+    return message;
+}
+
 static struct message *notice(uint32_t number, uint32_t told, struct job_target *targets,
                               uint32_t count)
 {
@@ -75,13 +86,8 @@ static struct message *notice(uint32_t number, uint32_t told, struct job_target 
                                 .targets_count = count,
                                 .data = "news",
                                 .data_bytes = 4};
-    struct buffer payload = {0};
-    struct message *message;
 
-    job_notice_encode(&notice, &payload);
-    message = message_from_buffer(&payload);
-    buffer_fini(&payload);
-    return message;
+    return encoded(&notice);
 }
 
 static void ask(struct daemon_core *core, uint32_t place, uint32_t id, struct message *message)
@@ -136,13 +142,8 @@ static void test_root(void)
 static struct message *stopped(uint32_t job, uint32_t stop)
 {
     struct job_notice notice = {.number = job, .child = job, .stop = stop};
-    struct buffer payload = {0};
-    struct message *message;
 
-    job_notice_encode(&notice, &payload);
-    message = message_from_buffer(&payload);
-    buffer_fini(&payload);
-    return message;
+    return encoded(&notice);
 }
 
 static void test_stop(void)
