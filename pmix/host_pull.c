@@ -638,11 +638,23 @@ static void source_run(struct host *host, struct source *source)
         job_ended(source);
 }
 
+static int any_waits(void)
+{
+    struct list_link *node, *spare;
+
+    list_for_each(&pulls.sources, node, spare)
+    {
+        if (!list_is_empty(&list_entry(node, struct source, node)->chunks))
+            return 1;
+    }
+    return 0;
+}
+
 void host_pull_run(struct host *host)
 {
     struct list_link *node, *spare, *first;
 
-    if (list_is_empty(&pulls.sources) || pulls.given_bytes >= GIVEN_BYTES)
+    if (pulls.given_bytes >= GIVEN_BYTES || !any_waits())
         return;
     callers_forget_closed(host);
     list_for_each(&pulls.sources, node, spare)
