@@ -62,11 +62,12 @@ is "$(tool 2 "pull:${space%-1}-9:all:out" pull:none:0:out "pull:$space:8:out" "p
     "pull: NOT-FOUND pull: NOT-FOUND pull: NOT-FOUND pull: NOT-SUPPORTED pull: NOT-SUPPORTED pull: SUCCESS" \
     "jobs and ranks that there are not, and what is not served"
 
-# One is killed while it reads, with the other on the same node.
+# One is killed while it reads, with the other on the same node.  What is printed fits into the window, however slowly the
+# other reads.
 "$program" tool "${uris[0]}" "pull:$space:all:out" "touch:$scratch/reads" "await:$scratch/never" >"$scratch/killed" 2>&1 &
 killed=$!
 until_true 30 test -e "$scratch/reads"
-is "$(tool 0 "pull:$space:4:out" "order:$orders:flood:all:1" "order:$orders:out:4:before" until:before \
+is "$(tool 0 "pull:$space:4:out" "order:$orders:flood:all:256" "order:$orders:out:4:before" until:before \
     "touch:$scratch/kill" "await:$scratch/dead" "order:$orders:out:4:after" until:after show &
     until_true 30 test -e "$scratch/kill"
     kill -9 "$killed"
@@ -90,7 +91,7 @@ begin "${four[@]}"
 slow=$!
 until_true 30 test -e "$scratch/slow"
 kill -STOP "$slow"
-order flood:all:16
+order flood:all:16384
 until_true 60 grep -q flooded "$scratch/out"
 for ((i = 0; i < 8; i++)); do
     until_true 60 grep -q "^flooded $i" "$scratch/out" || fail "rank $i waits for the tool"

@@ -4,7 +4,7 @@
  * lines say that are written to FILE, each on the ranks that it names ("all", or one):
  *
  *     out:RANK:TEXT, err:RANK:TEXT   prints "TEXT RANK"
- *     flood:RANK:MIB                 prints so much, in lines, and then "flooded RANK"
+ *     flood:RANK:KIB                 prints so much, in lines, and then "flooded RANK"
  *     pull:RANK:NS:RANK:CHANNELS     as the tool below does; what comes is printed as "RANK got SOURCE: LINE"
  *     read:RANK:COUNT                reads so many lines of its standard input, and prints "read LINE" each; "read eof"
  *     suck:RANK                      reads all of it, and prints "sucked BYTES"
@@ -358,13 +358,13 @@ static int be_tool(int argc, char **argv)
 
 /* ---- a process of the job ---- */
 
-static void flood(unsigned long mib)
+static void flood(unsigned long kib)
 {
     static char line[1024];
 
     memset(line, '#', sizeof(line));
     line[sizeof(line) - 1] = '\n';
-    for (unsigned long i = 0; i < mib * 1024; i++)
+    for (unsigned long i = 0; i < kib; i++)
         fwrite(line, sizeof(line), 1, stdout);
     printf("flooded %u\n", self.rank);
 }
