@@ -306,7 +306,7 @@ static void begin_collective(struct speaker *speaker, const struct pmi_collectiv
     rank_pmi->collectives_count++;
     if (is_mixed && wanted->kind == PMI_FENCE)
         payload = message_create(NULL, 0);
-    else if (is_lazy(rank_pmi, collective))
+    else if (is_lazy(rank_pmi, collective) && wanted->data_bytes > 0) /* else what is kept stays */
         payload = rank_pmi_lazy_keep(rank_pmi, key.set_id, wanted->data, wanted->data_bytes);
     else if (wanted->is_lost)
         payload = rank_pmi_ended_message();

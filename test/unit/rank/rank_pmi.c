@@ -624,6 +624,8 @@ static void lazy_result(struct job *job, const char *data)
 static void test_lazy(void)
 {
     struct pmi_process all = {7, PMI_RANK_ALL}, far = {7, 3};
+    struct pmi_collective barrier = {
+        .id = 5, .kind = PMI_FENCE, .members = &all, .members_count = 1};
     struct job_blob_request request = {.number = 7};
     struct buffer bytes = {0};
     struct wire_reader reader;
@@ -644,11 +646,14 @@ static void test_lazy(void)
         lazy_result(&job, id == 3 ? "old" : "new");
     }
     heard("request to 2\n", "again when it has changed, not before");
+    server.ops.collective(server.ops.context, &barrier);
+    result(&job, &last_key, 0, "");
+    heard("contribute to 4 of 1-2: ''\ndone 5 0 ''\n", "a fence without data asks nobody");
     request.set_id = last_key.set_id;
     job_blob_request_encode(&request, &bytes);
     wire_reader_init(&reader, bytes.data + 1, bytes.length_bytes - 1);
     rank_pmi_request(job.rank_pmi, JOB_MESSAGE_BLOB, 2, 34, &reader);
-    heard("reply to 2.34: 0 'mine'\n", "others get ours likewise");
+    heard("reply to 2.34: 0 'mine'\n", "others get ours likewise, which it leaves");
     buffer_fini(&bytes);
     job_end(&job);
 }
