@@ -17,6 +17,7 @@
 #include "pmix/host_client.h"
 #include "pmix/host_control.h"
 #include "pmix/host_credential.h"
+#include "pmix/host_delta.h"
 #include "pmix/host_entry.h"
 #include "pmix/host_event.h"
 #include "pmix/host_fence.h"
@@ -247,6 +248,7 @@ static void job_close(struct host *host, uint32_t number)
     if (host_job_process(host, &everyone, &named) < 0)
         return;
     host_fence_fail(host, named.namespace, -ECANCELED);
+    host_delta_close(named.namespace);
     host_modex_fail(host, named.namespace, -ESRCH);
     host_client_fail(host, named.namespace, 0);
     host_request_fail(host, named.namespace, -ECANCELED);

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/buffer.h"
+#include "pmix/host_delta.h"
 #include "pmix/host_internal.h"
 #include "pmix/host_job.h"
 #include "pmix/host_status.h"
@@ -34,6 +35,7 @@ struct host_fence {
     host_fence_answer *answer;    /* for those of others */
     char *name;                   /* NULL: the members are its name */
     void *context;
+    uint64_t delta; /* number of host_delta_begin; 0: none */
 };
 
 /* Directives that libpmix itself adds, and those we support. */
@@ -60,12 +62,21 @@ static void fence_free(struct host_fence *fence)
     free(fence);
 }
 
+/* Before libpmix hears of it: it may begin the next one at once. */
+static void delta_end(struct host_fence *fence, int is_known)
+{
+    if (fence->delta != 0)
+        host_delta_end(fence->participants[0].namespace, fence->delta, is_known);
+    fence->delta = 0;
+}
+
 /* Answers libpmix, which keeps data until it calls free. */
 static void fence_answer(struct host_fence *fence, int status, const void *data, size_t data_bytes)
 {
     void *copy = NULL;
 
     assert(status <= 0);
+    delta_end(fence, status == 0 && fence->callback != NULL);
     if (fence->op_callback != NULL) {
         if (fence->answer_until_ms == 0 ||
             (status != -ETIMEDOUT && now_ms() < fence->answer_until_ms))
@@ -128,6 +139,31 @@ static struct host_fence *fence_create(enum pmi_kind kind, const pmix_proc_t pro
     return fence;
 }
 
+static int is_of_one_job(const struct host_fence *fence)
+{
+    for (size_t i = 1; i < fence->participants_count; i++) {
+        if (strcmp(fence->participants[i].namespace, fence->participants[0].namespace) != 0)
+            return 0;
+    }
+    return fence->participants_count > 0;
+}
+
+/* What is new of data, or all of it if the daemon keeps it: a node that asks for it may have any part. */
+static void fence_ask_new(struct host_fence *fence, const void *data, size_t data_bytes)
+{
+    struct buffer part = {0};
+
+    if (data_bytes > 0 && is_of_one_job(fence) &&
+        !host_job_keeps_data(host_self(), fence->participants[0].namespace))
+        fence->delta = host_delta_begin(fence->participants, fence->participants_count, data,
+                                        data_bytes, &part);
+    if (part.length_bytes > 0)
+        fence_ask(fence, part.data, part.length_bytes);
+    else
+        fence_ask(fence, data, data_bytes);
+    buffer_fini(&part);
+}
+
 pmix_status_t host_fence_upcall(const pmix_proc_t procs[], size_t procs_count,
                                 const pmix_info_t info[], size_t info_count, char *data,
                                 size_t data_bytes, pmix_modex_cbfunc_t callback, void *context)
@@ -140,7 +176,7 @@ pmix_status_t host_fence_upcall(const pmix_proc_t procs[], size_t procs_count,
     }
     fence = fence_create(PMI_FENCE, procs, procs_count, host_timeout_ms(info, info_count), context);
     fence->callback = callback;
-    fence_ask(fence, data, data == NULL ? 0 : data_bytes); /* none if none need be collected */
+    fence_ask_new(fence, data, data == NULL ? 0 : data_bytes); /* none if none need be collected */
     /* The header says that the library owns the data, but from version 4.1 to the present it drops
      * its pointer at the upcall, so nothing else could free it. */
     free(data);
@@ -185,9 +221,12 @@ void host_fence_ask(enum pmi_kind kind, const char *name, const pmix_proc_t proc
                     host_fence_answer *answer, void *context)
 {
     struct host_fence *fence = fence_create(kind, procs, procs_count, timeout_ms, context);
+    struct buffer none = {0};
 
     fence->answer = answer;
     fence->name = memory_copy_string(name);
+    if ((kind == PMI_GROUP_CONSTRUCT || kind == PMI_GROUP_DESTRUCT) && is_of_one_job(fence))
+        fence->delta = host_delta_begin(fence->participants, procs_count, NULL, 0, &none);
     fence_ask(fence, data->data, data->length_bytes);
 }
 

@@ -29,6 +29,7 @@ struct host_registration {
     unsigned char *stopped; /* likewise: it waits for a debugger */
     uint32_t stopped_count;
     int is_spoiled; /* libpmix must not deregister it */
+    int keeps_data;
     char namespace[];
 };
 
@@ -368,6 +369,7 @@ static void remember_job(struct host *host, const struct pmi_job *job)
         memory_copy(job->local_ranks, job->local_count * sizeof(job->local_ranks[0]));
     registration->gone = memory_allocate_zeroed(job->local_count);
     registration->stop = job->stop;
+    registration->keeps_data = job->keeps_data;
     registration->stopped = memory_allocate_zeroed(job->local_count);
     pthread_mutex_lock(&host->mutex);
     hash_map_put(host->jobs, job->namespace, name_bytes, registration);
@@ -655,6 +657,18 @@ int host_job_is_open(struct host *host, const char *namespace)
     is_open = find_registration(host, namespace) != NULL;
     pthread_mutex_unlock(&host->mutex);
     return is_open;
+}
+
+int host_job_keeps_data(struct host *host, const char *namespace)
+{
+    const struct host_registration *registration;
+    int keeps_data;
+
+    pthread_mutex_lock(&host->mutex);
+    registration = find_registration(host, namespace);
+    keeps_data = registration != NULL && registration->keeps_data;
+    pthread_mutex_unlock(&host->mutex);
+    return keeps_data;
 }
 
 void host_job_caller(struct host *host, const pmix_proc_t *proc, struct host_process *ret_caller)

@@ -37,6 +37,7 @@ int host_job_near(const struct host *host, const char *wanted, char namespace[PM
 
 /* From any thread. */
 int host_job_is_open(struct host *host, const char *namespace);
+int host_job_keeps_data(struct host *host, const char *namespace); /* pmi_job.keeps_data */
 /* Who makes a request, from any thread.  A tool is of no job: any that is open here passes on what it asks for, as of no
  * rank (PMI_RANK_ALL). */
 void host_job_caller(struct host *host, const pmix_proc_t *proc, struct host_process *ret_caller);

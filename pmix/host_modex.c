@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "pmix/host_delta.h"
 #include "pmix/host_internal.h"
 #include "pmix/host_job.h"
 #include "pmix/host_status.h"
@@ -40,6 +41,7 @@ struct host_fetch {
 struct host_fetched {
     struct host_call call;
     uint64_t id;
+    char namespace[PMI_NAMESPACE_BYTES];
     int status;
     void *data;
     size_t data_bytes;
@@ -197,6 +199,7 @@ static void fetch_response(pmix_status_t status, char *data, size_t data_bytes, 
     if (data != NULL && data_bytes > 0) {
         fetched->data = memory_copy(data, data_bytes);
         fetched->data_bytes = data_bytes;
+        host_delta_forget(fetched->namespace);
     }
     host_thread_post(&fetched->call);
 }
@@ -280,6 +283,7 @@ void host_modex_provide(struct host *host, uint64_t id, const struct pmi_process
     hash_map_put_u64(host->fetches, id, fetch);
     fetched->call.run = fetched_run;
     fetched->id = id;
+    memcpy(fetched->namespace, process.namespace, sizeof(fetched->namespace));
     host_process_to_pmix(&process, &proc);
     status = PMIx_server_dmodex_request(&proc, fetch_response, fetched);
     if (status != PMIX_SUCCESS)

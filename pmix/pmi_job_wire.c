@@ -211,6 +211,7 @@ void pmi_job_encode(const struct pmi_job *job, struct buffer *out)
     put_text(job->parent, out);
     wire_put_u32(out, job->parent_rank);
     wire_put_u8(out, (uint8_t)job->stop);
+    wire_put_u8(out, job->keeps_data);
     put_text(job->target, out);
     wire_put_u32(out, job->target_rank);
 }
@@ -242,6 +243,7 @@ static void get_job(struct wire_reader *reader, struct pmi_job *job)
     job->parent = get_text(reader);
     job->parent_rank = wire_get_u32(reader);
     job->stop = (enum pmi_stop)wire_get_u8(reader);
+    job->keeps_data = wire_get_u8(reader);
     job->target = get_text(reader);
     job->target_rank = wire_get_u32(reader);
 }

@@ -182,6 +182,7 @@ static void make_job(const struct rank_pmi *rank_pmi, const struct job_local *lo
         job->parent_rank = local->spec.parent_rank;
     }
     job->stop = local->spec.stop;
+    job->keeps_data = local->spec.modex == JOB_MODEX_LAZY;
     job->target = local->spec.target;
     job->target_rank = local->spec.target_rank;
     make_maps(rank_pmi, local, facts, &job->node_index);

@@ -155,7 +155,7 @@ exec $client "\$@"
 SH
 chmod +x "$scratch/client"
 for modex in full lazy; do
-    for mode in "fence 3" "direct 2" "replace 4" "open 3"; do
+    for mode in "fence 3" "direct 2" "replace 4" "grow 12" "open 3"; do
         for nodes in 1 4; do
             run "$banyan" run --timeout 240 --modex $modex --virtual-nodes $nodes --per-node 4 --oversubscribe \
                 "$scratch/client" $mode </dev/null
@@ -163,4 +163,6 @@ for modex in full lazy; do
         done
     done
 done
+run "$banyan" run --timeout 240 --modex full --virtual-nodes 4 --per-node 4 --oversubscribe "$scratch/client" near 16 </dev/null
+is "$status:$out$err" "0:" "what earlier fences have brought is at all nodes"
 done_testing

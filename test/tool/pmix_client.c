@@ -8,6 +8,9 @@
  *     direct               the same without collecting: each peer's value is fetched
  *     many [TIMES]         TIMES fences; rank 0 prints microseconds per fence
  *     open                 fences of the even, the odd and all ranks, open at the same time
+ *     grow [TIMES]         collecting fences, each with a key more or another value, of all and of the even and the odd; each
+ *                      rank asks in its turn for all that there is
+ *     near [TIMES]         the same, without asking another node (PMIX_IMMEDIATE)
  *     missing              a fence with a time limit that rank 0 does not join must time out
  *     cut                  a fence that the server ends with an error
  *     quit                 rank 0 ends without finalize while the others wait in a fence
@@ -133,21 +136,28 @@ static void put(uint32_t number, uint32_t round)
     check(PMIx_Commit(), "PMIx_Commit");
 }
 
-static void compare(uint32_t rank, uint32_t number, uint32_t round)
+static void compare_near(uint32_t rank, uint32_t number, uint32_t round, bool near)
 {
     char bytes[VALUE_BYTES], key[32];
     pmix_value_t *value = NULL;
     pmix_proc_t proc;
+    pmix_info_t info;
 
     PMIX_LOAD_PROCID(&proc, self.nspace, rank);
+    PMIX_INFO_LOAD(&info, PMIX_IMMEDIATE, NULL, PMIX_BOOL);
     snprintf(key, sizeof(key), "test.%u", number);
-    if (!check(PMIx_Get(&proc, key, NULL, 0, &value), "PMIx_Get"))
+    if (!check(PMIx_Get(&proc, key, &info, near ? 1 : 0, &value), key))
         return;
     value_fill(bytes, rank, round);
     if (value->type != PMIX_BYTE_OBJECT || value->data.bo.size != VALUE_BYTES ||
         memcmp(value->data.bo.bytes, bytes, VALUE_BYTES) != 0)
         complain("the value of rank %u in round %u is wrong", rank, round);
     PMIX_VALUE_RELEASE(value);
+}
+
+static void compare(uint32_t rank, uint32_t number, uint32_t round)
+{
+    compare_near(rank, number, round, false);
 }
 
 static pmix_status_t fence(bool collect, int timeout_s)
@@ -184,6 +194,45 @@ static void replace(uint32_t rounds)
         for (uint32_t rank = 0; rank < world_size && self.rank % rounds == round; rank++)
             compare(rank, 0, round);
         check(fence(false, 0), "PMIx_Fence");
+    }
+}
+
+static void fence_of_half(void)
+{
+    bool collect = true;
+    pmix_info_t info;
+    pmix_proc_t *half = calloc(world_size, sizeof(*half));
+    size_t count = 0;
+
+    for (uint32_t rank = self.rank % 2; rank < world_size; rank += 2) {
+        PMIX_LOAD_PROCID(&half[count], self.nspace, rank);
+        count++;
+    }
+    PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
+    check(PMIx_Fence(half, count, &info, 1), "fence of a half");
+    free(half);
+}
+
+/* Key 0 goes to and fro between two values, key N comes in round N; in every third round halves fence, too. */
+static void grow(uint32_t rounds, bool near)
+{
+    for (uint32_t round = 0; round < rounds; round++) {
+        put(0, round % 2);
+        if (round % 3 == 2)
+            fence_of_half();
+        if (round % 4 > 0)
+            put(0, 0);
+        if (round > 0 && round % 5 > 0)
+            put(round, round);
+        check(fence(true, 0), "PMIx_Fence");
+        for (uint32_t rank = 0; rank < world_size && self.rank % rounds == round; rank++) {
+            compare_near(rank, 0, 0, near);
+            for (uint32_t number = 1; number <= round; number++) {
+                if (number % 5 > 0)
+                    compare_near(rank, number, number, near);
+            }
+        }
+        check(fence(false, 0), "PMIx_Fence"); /* nobody goes on before all have asked */
     }
 }
 
@@ -444,6 +493,8 @@ int main(int argc, char **argv)
         replace(times);
     else if (strcmp(mode, "many") == 0)
         many(times);
+    else if (strcmp(mode, "grow") == 0 || strcmp(mode, "near") == 0)
+        grow(times, strcmp(mode, "near") == 0);
     else if (strcmp(mode, "open") == 0)
         open_fences(times);
     else if (strcmp(mode, "away") == 0 && self.rank == times)

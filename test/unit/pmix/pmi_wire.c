@@ -49,6 +49,7 @@ static const struct pmi_job job = {
     .bind_to = "none",
     .parent = "space.3",
     .parent_rank = 1,
+    .keeps_data = 1,
 };
 
 static const struct host_config config = {.directory = "/tmp/p0",
