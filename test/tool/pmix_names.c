@@ -8,7 +8,7 @@
  *     fence  sleep:MS  exit                 exit: without finalize
  *     await:FILE                            until there is such a file
  *     run:COMMAND                           of the shell
- *     bench:COUNT                           publishes COUNT keys, looks up those of the next rank, unpublishes
+ *     bench:COUNT[/KEYS]                    publishes COUNT keys and looks up those of the next rank, KEYS (1) a call
  *
  * and with "rRANK:" before it for that rank alone.  Options: local, namespace, session, global, rm, process, custom=0+2
  * (ranks of this namespace), first, exits, app, forever, replace, wait, wait=COUNT, limit=SECONDS, unknown, required
@@ -27,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define KEYS_MAX    16
+#define KEYS_MAX    64
 #define OPTIONS_MAX 8
 
 static pmix_proc_t self;
@@ -168,27 +168,40 @@ static double seconds(clockid_t clock)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static pmix_status_t bench(int count)
+static unsigned benches; /* so far */
+
+/* Keys of a rank, from the first on. */
+static char *key_list(uint32_t rank, int first, int keys)
+{
+    static char list[KEYS_MAX * 32];
+    size_t length = 0;
+
+    for (int i = first; i < first + keys; i++)
+        length += (size_t)snprintf(list + length, sizeof(list) - length, "%skey-%u-%u-%d",
+                                   i > first ? "," : "", benches, rank, i);
+    return list;
+}
+
+static pmix_status_t bench(const char *text)
 {
     struct options none = {.count = 0};
     double begin = seconds(CLOCK_MONOTONIC);
-    char key[64], found[256];
+    static char found[KEYS_MAX * 64];
     uint32_t size = (uint32_t)atoi(getenv("BANYAN_SIZE"));
-    int bad = 0;
+    int count = atoi(text), keys = strchr(text, '/') != NULL ? atoi(strchr(text, '/') + 1) : 1;
+    int bad = keys < 1 || keys > KEYS_MAX;
 
-    for (int i = 0; i < count; i++) {
-        snprintf(key, sizeof(key), "key-%u-%d", self.rank, i);
-        bad += publish(key, "the value of a name", &none) != PMIX_SUCCESS;
-    }
+    for (int i = 0; i < count && bad == 0; i += keys)
+        bad += publish(key_list(self.rank, i, keys), "the value of a name", &none) != PMIX_SUCCESS;
     bad += PMIx_Fence(NULL, 0, NULL, 0) != PMIX_SUCCESS;
-    for (int i = 0; i < count; i++) {
-        snprintf(key, sizeof(key), "key-%u-%d", (self.rank + 1) % size, i);
-        bad += look_up(key, &none, found, sizeof(found)) != PMIX_SUCCESS;
-    }
+    for (int i = 0; i < count && bad == 0; i += keys)
+        bad += look_up(key_list((self.rank + 1) % size, i, keys), &none, found, sizeof(found)) !=
+               PMIX_SUCCESS;
     bad += PMIx_Fence(NULL, 0, NULL, 0) != PMIX_SUCCESS;
     if (self.rank == 0)
         printf("%.0f operations a second\n",
                2.0 * count * size / (seconds(CLOCK_MONOTONIC) - begin));
+    benches++;
     return bad == 0 ? PMIX_SUCCESS : PMIX_ERROR;
 }
 
@@ -214,7 +227,7 @@ static void call(const char *text)
     else if (strcmp(what, "fence") == 0)
         status = PMIx_Fence(NULL, 0, NULL, 0);
     else if (strcmp(what, "bench") == 0)
-        status = bench(atoi(names));
+        status = bench(names);
     else if (strcmp(what, "sleep") == 0)
         usleep((useconds_t)atoi(names) * 1000);
     else if (strcmp(what, "run") == 0)
