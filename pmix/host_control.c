@@ -11,6 +11,7 @@
 #include "pmix/host_job.h"
 #include "pmix/host_request.h"
 #include "pmix/host_status.h"
+#include "pmix/host_thread.h"
 #include "pmix/pmi_control.h"
 
 #include <pmix.h>
@@ -41,6 +42,12 @@ static const char *const known[] = {
     PMIX_REGISTER_CLEANUP,   PMIX_REGISTER_CLEANUP_DIR, PMIX_CLEANUP_RECURSIVE,
     PMIX_CLEANUP_IGNORE,     PMIX_CLEANUP_LEAVE_TOPDIR, NULL};
 
+/* What processes declare of themselves.  It changes nothing: no job is preempted, and none checkpointed. */
+static const char *const declarations[] = {
+    PMIX_JOB_CTRL_PREEMPTIBLE,       PMIX_JOB_CTRL_CHECKPOINT_EVENT,
+    PMIX_JOB_CTRL_CHECKPOINT_SIGNAL, PMIX_JOB_CTRL_CHECKPOINT_TIMEOUT,
+    PMIX_JOB_CTRL_CHECKPOINT_METHOD, NULL};
+
 #define ACTIONS_COUNT (sizeof(actions) / sizeof(actions[0]))
 
 static int find_action(const pmix_info_t *info)
@@ -64,7 +71,27 @@ static pmix_status_t read_signal(const pmix_value_t *value, uint32_t *ret_signal
     return PMIX_SUCCESS;
 }
 
-/* One action a call: what two would mean together is not defined. */
+static int is_declaration(const pmix_info_t *info)
+{
+    for (size_t i = 0; declarations[i] != NULL; i++) {
+        if (PMIX_CHECK_KEY(info, declarations[i]))
+            return 1;
+    }
+    return 0;
+}
+
+/* 1 if there is nothing else. */
+static int are_declarations(const pmix_info_t *directives, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (!is_declaration(&directives[i]))
+            return 0;
+    }
+    return count > 0;
+}
+
+/* One action a call: what two would mean together is not defined.  A call that only declares something has none, and
+ * PMIX_OPERATION_SUCCEEDED. */
 static pmix_status_t read_directives(const pmix_info_t *directives, size_t count,
                                      struct pmi_control *control)
 {
@@ -87,6 +114,8 @@ static pmix_status_t read_directives(const pmix_info_t *directives, size_t count
         if (actions[action].signal < 0)
             status = read_signal(value, &control->signal);
     }
+    if (are_declarations(directives, count))
+        return PMIX_OPERATION_SUCCEEDED;
     return chosen < 0 ? PMIX_ERR_NOT_SUPPORTED : status;
 }
 
@@ -97,6 +126,12 @@ static void control_answered(struct host *host, struct host_request *request, in
 
     control->callback(host_status_from_errno(status), NULL, 0, control->context, NULL, NULL);
     free(control);
+}
+
+/* libpmix 4.2.2 takes PMIX_OPERATION_SUCCEEDED from an upcall for an error. */
+static void declared_run(struct host *host, struct host_call *call)
+{
+    control_answered(host, (struct host_request *)call, 0, NULL, 0);
 }
 
 static void add_target(struct pmi_control *control, const char *namespace, pmix_rank_t rank)
@@ -126,15 +161,22 @@ pmix_status_t host_control(const pmix_proc_t *requestor, const pmix_proc_t targe
     pmix_status_t status = read_directives(directives, directives_count, &request);
     struct host_control *control;
 
-    if (status != PMIX_SUCCESS || callback == NULL)
-        return status != PMIX_SUCCESS ? status : PMIX_ERR_BAD_PARAM;
-    read_targets(requestor, targets, targets == NULL ? 0 : targets_count, &request);
+    if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED)
+        return status;
+    if (callback == NULL)
+        return PMIX_ERR_BAD_PARAM;
     control = memory_allocate_zeroed(sizeof(*control));
     control->request.kind = PMI_REQUEST_CONTROL;
     control->request.answer = control_answered;
     host_job_caller(host_self(), requestor, &control->request.caller);
     control->callback = callback;
     control->context = context;
+    if (status == PMIX_OPERATION_SUCCEEDED) {
+        control->request.call.run = declared_run;
+        host_thread_post(&control->request.call);
+        return PMIX_SUCCESS;
+    }
+    read_targets(requestor, targets, targets == NULL ? 0 : targets_count, &request);
     pmi_control_encode(&request, &control->request.data);
     pmi_control_fini(&request);
     host_request_send(&control->request);

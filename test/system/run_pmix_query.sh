@@ -136,8 +136,11 @@ letters: S T
 control: SUCCESS" "one of the own node" "${one[@]}" -- \
     running fence r0:control:1:pause r0:settle:1:T r0:letters r0:control:1:resume fence
 said "control: NOT-FOUND" "there is no such rank" "${four[@]}" -- running fence r0:control:8:pause fence
-for directive in ckpt:1 restart:1 pvn:1 preempt '!preempt' '!cancel:1'; do
+for directive in ckpt:1 restart:1 pvn:1 '!preempt' '!cancel:1'; do
     said "control: NOT-SUPPORTED" "$directive is refused" "${one[@]}" -- "r0:control:1:$directive" fence
+done
+for directive in preempt ckptev ckptsig:12 ckmethod:x; do
+    said "control: SUCCESS" "$directive only tells something" "${one[@]}" -- "r0:control:1:$directive" fence
 done
 said "control: BAD-PARAM" "so is a signal that does not exist" "${one[@]}" -- r0:control:1:sig:99 fence
 run "$banyan" run --timeout 240 --mpi pmix "${four[@]}" "$program" running fence r0:control:6:kill sleep:9000 </dev/null
