@@ -345,7 +345,13 @@ static void add_targets(const struct host *host, const struct pmi_notice *notice
         PMIX_INFO_LOAD(info_next(array), PMIX_EVENT_CUSTOM_RANGE, &tool, PMIX_PROC);
         return;
     }
-    add_processes(host, PMIX_EVENT_CUSTOM_RANGE, notice->targets, notice->targets_count, array);
+    /* libpmix takes the targets of this one for the members of the group. */
+    if (notice->event == PMI_EVENT_CLIENT && notice->code == PMIX_GROUP_CONSTRUCT_COMPLETE &&
+        notice->affected_count > 0)
+        add_processes(host, PMIX_EVENT_CUSTOM_RANGE, notice->affected, notice->affected_count,
+                      array);
+    else
+        add_processes(host, PMIX_EVENT_CUSTOM_RANGE, notice->targets, notice->targets_count, array);
 }
 
 static pmix_status_t code_of(const struct pmi_notice *notice)

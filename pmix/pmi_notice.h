@@ -35,7 +35,8 @@ struct pmi_notice {
     struct pmi_process source;         /* job PMI_JOB_NONE: the daemon of place `rank` */
     const struct pmi_process *targets; /* none: every process of the instance */
     size_t targets_count;
-    const struct pmi_process *affected;
+    const struct pmi_process
+        *affected; /* of a client's event that is delivered: all targets, or none */
     size_t affected_count;
     const char *text; /* NULL is written as "" */
     const void *info; /* of a client's */

@@ -294,6 +294,23 @@ static struct pmi_process *own_targets(const struct rank_pmi *rank_pmi,
     return own;
 }
 
+/* All of a list of processes of this job, wherever they are; NULL if some are of another. */
+static struct pmi_process *all_targets(const struct rank_pmi *rank_pmi,
+                                       const struct job_notice *message)
+{
+    struct pmi_process *all = memory_allocate((message->targets_count + 1) * sizeof(*all));
+
+    for (uint32_t i = 0; i < message->targets_count; i++) {
+        all[i] = (struct pmi_process){.job = message->targets[i].number,
+                                      .rank = message->targets[i].rank};
+        if (all[i].job == rank_pmi->config.job->number)
+            continue;
+        free(all);
+        return NULL;
+    }
+    return all;
+}
+
 static void hand_over(struct rank_pmi *rank_pmi, const struct buffer *data)
 {
     const struct speaker *speaker = &rank_pmi->speakers[SPEAKER_PMIX];
@@ -386,6 +403,11 @@ void rank_pmi_notice(struct rank_pmi *rank_pmi, const struct job_notice *message
         return;
     free((void *)(uintptr_t)notice.targets);
     notice.targets = own_targets(rank_pmi, message, &notice.targets_count);
+    if (notice.event == PMI_EVENT_CLIENT) {
+        free((void *)(uintptr_t)notice.affected);
+        notice.affected = all_targets(rank_pmi, message);
+        notice.affected_count = notice.affected != NULL ? message->targets_count : 0;
+    }
     if (notice.targets_count > 0)
         give(rank_pmi, &notice);
     pmi_notice_fini(&notice);

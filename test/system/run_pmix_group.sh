@@ -34,7 +34,12 @@ fence_g=(fence:g) fence_h=(r0:fence:h r3:fence:h r5:fence:h) fenced="8 fence g=S
 "
 fence_a=(fence:a) fenced_a="
 4 fence a=SUCCESS"
-[ "$version" -lt 5 ] || fence_g=(fence) fence_h=() fenced= fence_a=() fenced_a=
+# Nor does it know a group of invited processes by its name.
+use_i=(r0:fence:i r2-3:fence:i r5:fence:i r0:destruct:i r2-3:destruct:i r5:destruct:i)
+used_i="4 destruct i=SUCCESS
+4 fence i=SUCCESS
+"
+[ "$version" -lt 5 ] || fence_g=(fence) fence_h=() fenced= fence_a=() fenced_a= use_i=() used_i=
 
 for nodes in one four; do
     declare -n options=$nodes
@@ -63,6 +68,11 @@ ${fenced}8 get k=5" "on $nodes: two groups, one within the other" "${options[@]}
         r4-7:construct:b:4,5,6,7:c:ik r0-3:got:3:k r4-7:got:6:k fence
     group "5 construct a=SUCCESS
 5 destruct a=SUCCESS" "on $nodes: some processes, without a context" "${options[@]}" -- r1-5:construct:a:5,4,3,2,1 r1-5:destruct:a
+    group "${used_i}1 invite i=SUCCESS
+3 joined i" "on $nodes: processes that are invited, and join" "${options[@]}" -- \
+        r2-5:accept fence r0:invite:i:0,2,3,5 r2-3:joined r5:joined "${use_i[@]}"
+    group "1 ask i=SUCCESS
+1 refused by 3" "on $nodes: one that declines" "${options[@]}" -- r0:accept r2:accept r3:decline fence r0:ask:i:0,2,3 r0:refused fence
     # libpmix 4.2.2 shows how it is answered with the first group of a node.  Version 5 answers those on the node of the
     # missing process only if the members are on one node, or all of the job, and no context is wanted; and then for good.
     if [ "$version" -lt 5 ]; then

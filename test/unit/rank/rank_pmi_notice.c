@@ -377,6 +377,8 @@ static void test_notice(void)
     deliver(&job, list, 4, 5);
     deliver(&job, list + 1, 2, 5);
     heard("given event 0 code 5 to 7.0,7.-1\n", "of those that are meant it is told who is here");
+    deliver(&job, list, 2, 5);
+    heard("given event 0 code 5 to 7.0 about 7.0,7.3\n", "and with whom, in one job");
     rank_pmi_notice(job.rank_pmi, &ended);
     heard("given event 6 code 3 to 7.0 about 8.-1\n", "who has spawned a job is told of its end");
     ended.stop = PMI_STOP_INIT;
