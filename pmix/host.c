@@ -248,12 +248,12 @@ static void job_close(struct host *host, uint32_t number)
     if (host_job_process(host, &everyone, &named) < 0)
         return;
     host_fence_fail(host, named.namespace, -ECANCELED);
-    host_delta_close(named.namespace);
     host_modex_fail(host, named.namespace, -ESRCH);
     host_client_fail(host, named.namespace, 0);
     host_request_fail(host, named.namespace, -ECANCELED);
     host_credential_fail(host, named.namespace, -ECANCELED);
     host_job_close(host, number);
+    host_delta_close(named.namespace);
 }
 
 /* pmi_events.done: ids are unique among all requests. */

@@ -20,15 +20,15 @@
 
 /* The data of a fence. */
 struct brought {
-    struct host_process *members;
-    size_t members_count;
     void *data; /* NULL: nothing is known */
     size_t data_bytes;
 };
 
 struct space {
-    struct brought known; /* to the other nodes */
-    struct brought next;  /* by the fence that is under way */
+    struct brought known;              /* to the other nodes */
+    struct brought next;               /* by the fence that is under way */
+    struct host_process *last_members; /* of what began last */
+    size_t last_count;
     uint32_t under_way;
     uint64_t last; /* number of what began, or made nothing known, last */
 };
@@ -55,13 +55,13 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- libpmix's form ---- */
 
-/* A buffer to unpack from, whose bytes stay the caller's. */
+/* A buffer to unpack from, whose bytes, if any, stay the caller's. */
 static pmix_data_buffer_t reader_of(const void *data, size_t bytes)
 {
     char *from = (char *)(uintptr_t)data;
 
     return (pmix_data_buffer_t){.base_ptr = from,
-                                .pack_ptr = from + bytes,
+                                .pack_ptr = bytes == 0 ? from : from + bytes,
                                 .unpack_ptr = from,
                                 .bytes_allocated = bytes,
                                 .bytes_used = bytes};
@@ -90,8 +90,24 @@ static int read_keys(pmix_data_buffer_t *reader, struct parts *parts)
     count = (int32_t)keys_count;
     parts->keys = memory_allocate_zeroed(keys_count * sizeof(*parts->keys));
     parts->keys_count = keys_count;
-    return PMIx_Data_unpack(NULL, reader, parts->keys, &count, PMIX_STRING) == PMIX_SUCCESS &&
-           count == (int32_t)keys_count;
+    if (PMIx_Data_unpack(NULL, reader, parts->keys, &count, PMIX_STRING) != PMIX_SUCCESS ||
+        count != (int32_t)keys_count)
+        return 0;
+    for (uint32_t i = 0; i < keys_count; i++) {
+        if (parts->keys[i] == NULL)
+            return 0;
+    }
+    return 1;
+}
+
+/* libpmix allocates before it fails. */
+static int read_object(pmix_data_buffer_t *reader, pmix_byte_object_t *ret_object)
+{
+    *ret_object = (pmix_byte_object_t){.bytes = NULL};
+    if (read_one(reader, ret_object, PMIX_BYTE_OBJECT))
+        return 1;
+    PMIX_BYTE_OBJECT_DESTRUCT(ret_object);
+    return 0;
 }
 
 static int read_part(pmix_data_buffer_t *reader, struct parts *parts)
@@ -100,7 +116,7 @@ static int read_part(pmix_data_buffer_t *reader, struct parts *parts)
     pmix_data_buffer_t inner;
     pmix_rank_t rank;
 
-    if (parts->count >= PARTS_MAX || !read_one(reader, &part.object, PMIX_BYTE_OBJECT))
+    if (parts->count >= PARTS_MAX || !read_object(reader, &part.object))
         return 0;
     parts->items = memory_resize(parts->items, (parts->count + 1) * sizeof(*parts->items));
     inner = reader_of(part.object.bytes, part.object.size);
@@ -132,7 +148,7 @@ static int parts_read(const void *data, size_t data_bytes, struct parts *parts)
     int is_good;
 
     *parts = (struct parts){0};
-    if (!read_one(&outer, &object, PMIX_BYTE_OBJECT))
+    if (!read_object(&outer, &object))
         return 0;
     reader = reader_of(object.bytes, object.size);
     is_good = reader_left(&outer) == 0 && read_one(&reader, &parts->flags, PMIX_BYTE) &&
@@ -165,26 +181,38 @@ static int keys_go_on(const struct parts *old, const struct parts *parts)
     return 1;
 }
 
-/* How many bytes at the beginning of a process's data others have, with its rank; 0: none. */
-static size_t known_bytes(const struct parts *old, const struct part *part)
+/* How many bytes at the beginning of each process's data others have, with its rank; 0: none.  1 if there are others. */
+static int find_known(const struct parts *old, struct parts *parts)
 {
-    for (size_t i = 0; i < old->count; i++) {
-        const pmix_byte_object_t *known = &old->items[i].object;
+    struct hash_map *by_rank = hash_map_create();
+    int any = 0;
 
-        if (old->items[i].rank_bytes == part->rank_bytes && known->size <= part->object.size &&
-            memcmp(known->bytes, part->object.bytes, known->size) == 0)
-            return known->size;
+    for (size_t i = 0; i < old->count; i++)
+        (void)hash_map_put(by_rank, old->items[i].object.bytes, old->items[i].rank_bytes,
+                           &old->items[i]);
+    for (size_t i = 0; i < parts->count; i++) {
+        struct part *part = &parts->items[i];
+        const struct part *before = hash_map_get(by_rank, part->object.bytes, part->rank_bytes);
+
+        if (before != NULL && before->object.size <= part->object.size &&
+            memcmp(before->object.bytes, part->object.bytes, before->object.size) == 0)
+            part->known_bytes = before->object.size;
+        any |= part->known_bytes < part->object.size;
     }
-    return 0;
+    hash_map_destroy(by_rank);
+    return any;
 }
 
-/* The object of a process, without what others have. */
+/* The object of a process, without what others have.  With nothing else libpmix 5 must be given the rank: its module
+ * shmem2 shows what a fence has brought, and all that later ones bring, only after a fence with all ranks. */
 static int write_part(const struct part *part, pmix_data_buffer_t *packed)
 {
     pmix_byte_object_t object;
     struct buffer bytes = {0};
     int is_good;
 
+    if (part->known_bytes == part->object.size && BANYAN_PMIX_MAJOR < 5)
+        return 1;
     buffer_append(&bytes, part->object.bytes, part->known_bytes > 0 ? part->rank_bytes : 0);
     buffer_append(&bytes, part->object.bytes + part->known_bytes,
                   part->object.size - part->known_bytes);
@@ -194,28 +222,19 @@ static int write_part(const struct part *part, pmix_data_buffer_t *packed)
     return is_good;
 }
 
-/* With no process there are no keys either: libpmix takes keys alone for the end of all nodes' data. */
+/* Keys are not needed if nothing is new; the flag must go with them, for libpmix takes it without keys for the end of all
+ * nodes' data. */
 static int write_new(const struct parts *old, struct parts *parts, pmix_data_buffer_t *packed)
 {
-    uint8_t flags = parts->flags & (uint8_t)~HAS_KEYS;
-    int any = 0, is_good;
+    int any = find_known(old, parts), is_good;
+    uint8_t flags = any ? parts->flags : parts->flags & (uint8_t)~HAS_KEYS;
 
-    for (size_t i = 0; i < parts->count; i++) {
-        struct part *part = &parts->items[i];
-
-        part->known_bytes = known_bytes(old, part);
-        any |= part->known_bytes < part->object.size;
-    }
-    if (!any)
-        return write_some(packed, &flags, 1, PMIX_BYTE);
-    is_good = write_some(packed, &parts->flags, 1, PMIX_BYTE);
-    if (parts->keys_count > 0)
+    is_good = write_some(packed, &flags, 1, PMIX_BYTE);
+    if (any && parts->keys_count > 0)
         is_good = is_good && write_some(packed, &parts->keys_count, 1, PMIX_UINT32) &&
                   write_some(packed, parts->keys, parts->keys_count, PMIX_STRING);
-    for (size_t i = 0; i < parts->count && is_good; i++) {
-        if (parts->items[i].known_bytes < parts->items[i].object.size)
-            is_good = write_part(&parts->items[i], packed);
-    }
+    for (size_t i = 0; i < parts->count && is_good; i++)
+        is_good = write_part(&parts->items[i], packed);
     return is_good;
 }
 
@@ -266,29 +285,25 @@ static struct space *space_need(const char *namespace)
 static void brought_fini(struct brought *brought)
 {
     free(brought->data);
-    free(brought->members);
     *brought = (struct brought){0};
 }
 
-static void brought_set(struct brought *brought, const struct host_process *members, size_t count,
-                        const void *data, size_t data_bytes)
+static void brought_set(struct brought *brought, const void *data, size_t data_bytes)
 {
     assert(brought->data == NULL);
     if (data_bytes == 0 || data_bytes > KEPT_BYTES_MAX)
         return;
     brought->data = memory_copy(data, data_bytes);
     brought->data_bytes = data_bytes;
-    brought->members = memory_copy(members, count * sizeof(*members));
-    brought->members_count = count;
 }
 
-static int brought_by(const struct brought *brought, const struct host_process *members,
-                      size_t count)
+static int are_same(const struct host_process *a, size_t a_count, const struct host_process *b,
+                    size_t b_count)
 {
-    if (brought->data == NULL || brought->members_count != count)
+    if (a_count != b_count)
         return 0;
-    for (size_t i = 0; i < count; i++) {
-        if (!host_process_is(&brought->members[i], &members[i]))
+    for (size_t i = 0; i < a_count; i++) {
+        if (!host_process_is(&a[i], &b[i]))
             return 0;
     }
     return 1;
@@ -300,22 +315,36 @@ static void space_clear(struct space *space)
     brought_fini(&space->next);
 }
 
+/* 1 if the last that began had these members, too, or there was none. */
+static int space_begins(struct space *space, const struct host_process *members, size_t count)
+{
+    if (space->last_members != NULL &&
+        are_same(space->last_members, space->last_count, members, count))
+        return 1;
+    free(space->last_members);
+    space->last_members = memory_copy(members, count * sizeof(*members));
+    space->last_count = count;
+    return space->last == 0;
+}
+
 uint64_t host_delta_begin(const struct host_process *members, size_t count, const void *data,
                           size_t data_bytes, struct buffer *ret_new)
 {
     struct space *space;
     uint64_t number;
+    int follows;
 
     assert(count > 0 && ret_new->length_bytes == 0);
     pthread_mutex_lock(&mutex);
     space = space_need(members[0].namespace);
+    follows = space_begins(space, members, count);
     number = ++space->last;
-    if (space->under_way++ > 0) {
+    if (space->under_way++ > 0 || !follows) {
         space_clear(space);
     } else {
-        if (brought_by(&space->known, members, count))
+        if (space->known.data != NULL)
             find_new(&space->known, data, data_bytes, ret_new);
-        brought_set(&space->next, members, count, data, data_bytes);
+        brought_set(&space->next, data, data_bytes);
     }
     pthread_mutex_unlock(&mutex);
     return number;
@@ -361,6 +390,7 @@ void host_delta_close(const char *namespace)
         space_clear(space);
     if (space != NULL && space->under_way == 0) { /* else libpmix has begun one too late */
         (void)hash_map_remove(spaces, namespace, strlen(namespace));
+        free(space->last_members);
         free(space);
     }
     pthread_mutex_unlock(&mutex);

@@ -5,15 +5,18 @@
  * at one node succeeds at every one that lives (doc/protocol.rst, I1 to I4), and their libpmix adds what it is given to
  * what it has.  So only the rest is sent.
  *
- * Data is sent whole unless the fence before it, with the same members, was alone: another fence, a group or a direct
- * modex may have given some of the nodes a value that has been replaced since, perhaps by the one before it.
+ * Data is sent whole unless the two operations before it had the same members and were alone: another fence, a group or a
+ * direct modex may give some of the nodes a value that has since been replaced, perhaps by the one it had before, and may
+ * arrive there late.  Members that disagree on whether to collect, which libpmix calls an error of theirs, may find
+ * values of an earlier fence.
  *
  * libpmix's form (4.2.2, 5.0.7) is a packed byte object for each node: flags; if they say so a table of keys; a byte
  * object for each process: its rank, and keys and values in the order in which they were first put.  If a process's
  * object begins with that of the last fence, the rest of it is new; if it does not, because a value has changed, all of
  * it is.  Data of another form is sent whole.
  *
- * Memory: this node's data of a job's last fence, or none above 16 MiB.  Cost: O(bytes).  Any thread.
+ * Memory: this node's data of a job's last fence, twice while one is under way; none above 16 MiB.  Cost: O(bytes).  Any
+ * thread.
  */
 #ifndef PMIX_HOST_DELTA_H
 #define PMIX_HOST_DELTA_H

@@ -148,7 +148,7 @@ static int is_of_one_job(const struct host_fence *fence)
     return fence->participants_count > 0;
 }
 
-/* What is new of data, or all of it if the daemon keeps it: a node that asks for it may have any part. */
+/* What is new of data, or all of it if the daemon keeps it: a node that asks for it may lack any part. */
 static void fence_ask_new(struct host_fence *fence, const void *data, size_t data_bytes)
 {
     struct buffer part = {0};

@@ -666,7 +666,7 @@ int host_job_keeps_data(struct host *host, const char *namespace)
 
     pthread_mutex_lock(&host->mutex);
     registration = find_registration(host, namespace);
-    keeps_data = registration != NULL && registration->keeps_data;
+    keeps_data = registration == NULL || registration->keeps_data; /* NULL: nobody takes it */
     pthread_mutex_unlock(&host->mutex);
     return keeps_data;
 }

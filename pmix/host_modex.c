@@ -135,6 +135,8 @@ static void fetch_answer(struct host *host, uint64_t id, int status, const void 
     if (fetch == NULL)
         return;
     assert(fetch->id == id && status <= 0);
+    if (data_bytes > 0) /* again: it may arrive after a fence that has begun since */
+        host_delta_forget(fetch->process.namespace);
     job = fetch->job;
     free(fetch->key);
     free(fetch);

@@ -196,7 +196,7 @@ struct pmi_job {
         *parent; /* namespace of the process that has spawned the job; NULL: a user has run it */
     uint32_t parent_rank;
     enum pmi_stop stop;
-    uint8_t keeps_data; /* of its fences: 1 if the daemons keep it, and give it to who asks */
+    uint8_t keeps_data; /* of its fences: 1 if the daemons keep it for any node that asks */
     const char *target; /* namespace of the processes that it debugs; NULL: none */
     uint32_t target_rank;
 };

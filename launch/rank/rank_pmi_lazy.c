@@ -6,7 +6,7 @@
  * node's data is requested before the fence ends here, and given to libpmix as the fence's, which replaces what it
  * has: so a get after a fence returns what was committed before it, as with data in the fence.
  *
- * Memory: this node's data of the last fence of each set, and 16 bytes for each node from which something is cached.
+ * Memory: this node's data of the last fence of each set that had any, and 16 bytes for each node from which something is cached.
  */
 #include "config.h"
 

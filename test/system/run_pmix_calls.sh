@@ -163,6 +163,10 @@ for modex in full lazy; do
         done
     done
 done
-run "$banyan" run --timeout 240 --modex full --virtual-nodes 4 --per-node 4 --oversubscribe "$scratch/client" near 16 </dev/null
-is "$status:$out$err" "0:" "what earlier fences have brought is at all nodes"
+# As the processes of small jobs get it, and through shared memory.
+for module in hash ds21,shmem2,hash; do
+    run "$banyan" run --timeout 240 --modex full --virtual-nodes 4 --per-node 4 --oversubscribe \
+        env PMIX_GDS_MODULE=$module "$scratch/client" near 16 </dev/null
+    is "$status:$out$err" "0:" "what earlier fences have brought is at all nodes ($module)"
+done
 done_testing

@@ -8,8 +8,8 @@
  *     direct               the same without collecting: each peer's value is fetched
  *     many [TIMES]         TIMES fences; rank 0 prints microseconds per fence
  *     open                 fences of the even, the odd and all ranks, open at the same time
- *     grow [TIMES]         collecting fences, each with a key more or another value, of all and of the even and the odd; each
- *                      rank asks in its turn for all that there is
+ *     grow [TIMES]         collecting fences of all ranks, and of the even and the odd ones; each adds a key or changes a
+ *                          value; each rank in its turn asks for everything
  *     near [TIMES]         the same, without asking another node (PMIX_IMMEDIATE)
  *     missing              a fence with a time limit that rank 0 does not join must time out
  *     cut                  a fence that the server ends with an error
@@ -213,11 +213,13 @@ static void fence_of_half(void)
     free(half);
 }
 
-/* Key 0 goes to and fro between two values, key N comes in round N; in every third round halves fence, too. */
+/* Key 0 goes to and fro between two values, at odd ranks from round 1 on, and key N is put in round N; in every third round
+ * halves fence, too. */
 static void grow(uint32_t rounds, bool near)
 {
     for (uint32_t round = 0; round < rounds; round++) {
-        put(0, round % 2);
+        if (round > 0 || self.rank % 2 == 0)
+            put(0, round % 2);
         if (round % 3 == 2)
             fence_of_half();
         if (round % 4 > 0)
@@ -226,7 +228,8 @@ static void grow(uint32_t rounds, bool near)
             put(round, round);
         check(fence(true, 0), "PMIx_Fence");
         for (uint32_t rank = 0; rank < world_size && self.rank % rounds == round; rank++) {
-            compare_near(rank, 0, 0, near);
+            if (round > 0 || rank % 2 == 0)
+                compare_near(rank, 0, 0, near);
             for (uint32_t number = 1; number <= round; number++) {
                 if (number % 5 > 0)
                     compare_near(rank, number, number, near);

@@ -14,6 +14,13 @@
 #include <pmix.h>
 #include <pmix_tool.h>
 
+/* libpmix 4 keeps some words of its own tool, which is not for us to mend. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:PMIx_tool_init\nleak:pmix_bfrops_base_value_load\n";
+}
+
 #define COLLECT 1
 #define KEYED   2
 
@@ -61,7 +68,8 @@ static void pack_process(pmix_data_buffer_t *node, uint32_t rank, const char *te
     free(copy);
 }
 
-/* A node's data: "0 a=1 b=2;3 a=1": two processes; names: of the keys, a letter each. */
+/* A node's data: "0 a=1 b=2;3 a=1": two processes; names: of the keys, a letter each.  A process without keys, "3 ", is
+ * there with libpmix 5 only. */
 static struct buffer node_data(const char *text, const char *names)
 {
     uint8_t flags = COLLECT | (*names != '\0' ? KEYED : 0);
@@ -83,8 +91,11 @@ static struct buffer node_data(const char *text, const char *names)
         pack(&node, &count, 1, PMIX_UINT32);
         pack(&node, keys, (int32_t)count, PMIX_STRING);
     }
-    while ((process = strsep(&rest, ";")) != NULL && *process != '\0')
+    while ((process = strsep(&rest, ";")) != NULL && *process != '\0') {
+        if (strchr(process, '=') == NULL && BANYAN_PMIX_MAJOR < 5)
+            continue;
         pack_process(&node, (uint32_t)atoi(process), strchr(process, ' ') + 1, names);
+    }
     pack_object(&whole, &node);
     buffer_append(&data, whole.base_ptr, whole.bytes_used);
     PMIX_DATA_BUFFER_DESTRUCT(&whole);
@@ -121,13 +132,13 @@ static void test_keys(void)
 {
     fence_all("0 a=1;3 a=5", NULL, "the first fence sends all");
     fence_all("0 a=1 b=2;3 a=5 b=6", "0 b=2;3 b=6", "the next what has been added");
-    fence_all("0 a=1 b=2;3 a=5 b=6", "", "one without anything new nothing");
-    fence_all("3 a=5 b=6 c=7;0 a=1 b=2", "3 c=7", "in whatever order the processes come");
-    fence_all("3 a=5 b=6 c=7;0 a=9 b=2", "0 a=9 b=2",
+    fence_all("0 a=1 b=2;3 a=5 b=6", "0 ;3 ", "one without anything new nothing");
+    fence_all("3 a=5 b=6 c=7;0 a=1 b=2", "3 c=7;0 ", "in whatever order the processes come");
+    fence_all("3 a=5 b=6 c=7;0 a=9 b=2", "3 ;0 a=9 b=2",
               "all of a process of which a value has changed");
-    fence_all("3 a=5 b=6 c=7;0 a=9 b=2;7 a=1", "7 a=1", "and of a new one");
-    fence_all("7 a=1", "", "which is then known");
-    fence_all("0 a=9 b=2;7 a=1", "0 a=9 b=2", "one that was not there is sent again");
+    fence_all("3 a=5 b=6 c=7;0 a=9 b=2;7 a=1", "3 ;0 ;7 a=1", "and of a new one");
+    fence_all("7 a=1", "7 ", "which is then known");
+    fence_all("0 a=9 b=2;7 a=1", "0 a=9 b=2;7 ", "one that was not there is sent again");
     host_delta_close("jobs-1");
     fence_all("0 a=9 b=2;7 a=1", NULL, "nothing is known of a new job");
     host_delta_close("jobs-1");
@@ -136,11 +147,28 @@ static void test_keys(void)
 static void test_table(void)
 {
     fence(everyone, 1, "0 a=1;3 a=5", "a", NULL, "", "a table of keys: all");
-    fence(everyone, 1, "0 a=1 b=2;3 a=5", "ab", "0 b=2", "ab", "what is new, with the whole table");
-    fence(everyone, 1, "0 a=1 b=2;3 a=5", "ab", "", "", "nothing new: no table either");
+    fence(everyone, 1, "0 a=1 b=2;3 a=5", "ab", "0 b=2;3 ", "ab",
+          "what is new, with the whole table");
+    fence(everyone, 1, "0 a=1 b=2;3 a=5", "ab", "0 ;3 ", "", "nothing new: no table either");
     fence(everyone, 1, "0 b=2 a=1;3 a=5", "ba", NULL, "", "other numbers of keys: all");
     fence(everyone, 1, "0 b=2 a=1;3 a=5", "", NULL, "", "another form: all");
-    fence(everyone, 1, "0 b=2 a=1;3 a=5 c=1", "", "3 c=1", "", "the same again: what is new");
+    fence(everyone, 1, "0 b=2 a=1;3 a=5 c=1", "", "0 ;3 c=1", "", "the same again: what is new");
+    host_delta_close("jobs-1");
+}
+
+static void test_members(void)
+{
+    fence_all("0 a=1", NULL, "members: all");
+    fence(some, 2, "0 a=1", "", NULL, "", "others have nothing");
+    fence(some, 2, "0 a=1", "", NULL, "", "nor is that sure before a second one");
+    fence(some, 2, "0 a=1", "", "0 ", "", "but then");
+    fence_all("0 a=1", NULL, "and what the first had may have changed");
+    fence_all("0 a=1", NULL, "likewise");
+    fence_all("0 a=1", "0 ", "until now");
+    host_delta_forget("jobs-1");
+    fence_all("0 a=1", NULL, "it may by a direct modex");
+    host_delta_forget("jobs-2");
+    fence_all("0 a=1", "0 ", "unless that was of another job");
     host_delta_close("jobs-1");
 }
 
@@ -149,37 +177,29 @@ static void test_others(void)
     struct buffer data = node_data("0 a=1", ""), part = {0};
     uint64_t first, second;
 
-    fence_all("0 a=1", NULL, "members: all");
-    fence(some, 2, "0 a=1", "", NULL, "", "others know nothing");
-    fence(some, 2, "0 a=1", "", "", "", "until they have had a fence");
-    fence_all("0 a=1", NULL, "and what the first knew may have changed");
-    host_delta_forget("jobs-1");
-    fence_all("0 a=1", NULL, "as it may by a direct modex");
-    host_delta_forget("jobs-2");
-    fence_all("0 a=1", "", "unless it was of another job");
-
-    second = host_delta_begin(everyone, 1, NULL, 0, &part);
-    host_delta_end("jobs-1", second, 0);
-    fence_all("0 a=1", NULL, "as it may by a group");
+    fence_all("0 a=1", NULL, "a first fence");
+    first = host_delta_begin(everyone, 1, NULL, 0, &part);
+    host_delta_end("jobs-1", first, 0);
+    fence_all("0 a=1", NULL, "a group makes nothing known");
 
     first = host_delta_begin(everyone, 1, data.data, data.length_bytes, &part);
     ok(part.length_bytes > 0 && part.length_bytes < data.length_bytes, "less is sent");
     buffer_clear(&part);
-    second = host_delta_begin(some, 2, data.data, data.length_bytes, &part);
+    second = host_delta_begin(everyone, 1, data.data, data.length_bytes, &part);
     is_uint(part.length_bytes, 0, "two at once: all");
     host_delta_end("jobs-1", first, 1);
     host_delta_end("jobs-1", second, 1);
-    fence(some, 2, "0 a=1", "", NULL, "", "of which neither makes anything known");
+    fence_all("0 a=1", NULL, "of which neither makes anything known");
 
-    first = host_delta_begin(some, 2, data.data, data.length_bytes, &part);
+    first = host_delta_begin(everyone, 1, data.data, data.length_bytes, &part);
     buffer_clear(&part);
     host_delta_end("jobs-1", first, 0);
-    fence(some, 2, "0 a=1", "", NULL, "", "nor one that fails");
+    fence_all("0 a=1", NULL, "nor one that fails");
 
-    first = host_delta_begin(some, 2, data.data, data.length_bytes, &part);
+    first = host_delta_begin(everyone, 1, data.data, data.length_bytes, &part);
     host_delta_forget("jobs-1");
     host_delta_end("jobs-1", first, 1);
-    fence(some, 2, "0 a=1", "", NULL, "", "nor one with a direct modex meanwhile");
+    fence_all("0 a=1", NULL, "nor one with a direct modex meanwhile");
     host_delta_close("jobs-1");
     buffer_fini(&data);
     buffer_fini(&part);
@@ -223,6 +243,7 @@ int main(void)
         bail_out("libpmix");
     test_keys();
     test_table();
+    test_members();
     test_others();
     test_garbage();
     PMIx_tool_finalize();
