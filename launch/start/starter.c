@@ -23,7 +23,8 @@
 #include "launch/start/starter_method.h"
 
 #define READ_BYTES 4096
-#define LINE_BYTES 2048 /* a longer line is cut */
+#define LINE_BYTES 2048     /* a longer line is cut */
+#define STALLED_NS NS_PER_S /* a timer that is later than that */
 
 /* The progress of one daemon, as seen from here. */
 enum progress {
@@ -57,6 +58,7 @@ struct start {
     struct loop_watch *input;
     struct loop_watch *output;
     struct loop_timer *timer;
+    uint64_t deadline_ns;
     struct buffer record; /* yet to be written */
     size_t record_written;
     struct buffer line; /* the beginning of one */
@@ -154,7 +156,8 @@ static void start_destroy(struct start *start)
 
 static void set_timer(struct start *start)
 {
-    loop_timer_set(start->timer, loop_now_ns() + start->timeout_s * NS_PER_S);
+    start->deadline_ns = loop_now_ns() + start->timeout_s * NS_PER_S;
+    loop_timer_set(start->timer, start->deadline_ns);
 }
 
 /* One of many, or all of them that are pending. */
@@ -211,6 +214,10 @@ static void on_timeout(void *context)
     struct error why = ERROR_NONE;
 
     start_check(start);
+    if (loop_now_ns() > start->deadline_ns + STALLED_NS) {
+        set_timer(start); /* we got no CPU ourselves: the node may have answered meanwhile */
+        return;
+    }
     flush_line(start);
     stderr_tail_of_timeout(&start->words, start->program, start->node_name, start->timeout_s, &why);
     fail_daemon_start(start, &why);
