@@ -92,7 +92,7 @@ ReturnToService=2
 MessageTimeout=60
 SlurmdTimeout=0
 InactiveLimit=0
-KillWait=2
+KillWait=20
 MinJobAge=300
 PropagateResourceLimits=NONE
 NodeName=DEFAULT CPUs=$cpus RealMemory=64 State=UNKNOWN

@@ -47,9 +47,9 @@ no_left_files() {
     [ "$(left_files)" = "$files_before" ]
 }
 
-# nothing_left NAME: neither process nor file, within 5 s.
+# nothing_left NAME: neither process nor file, after some time.
 nothing_left() {
-    if until_true 5 no_marked && until_true 2 no_left_files; then
+    if until_true 60 no_marked && until_true 60 no_left_files; then
         pass "$1"
     else
         fail "$1"

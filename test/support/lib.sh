@@ -103,18 +103,25 @@ unlike() {
 }
 
 # run COMMAND...: keeps its exit status in $status, its output in $out and $err.
+#
+# What banyan says on a machine that stands still for some seconds is left out of $err, unless $stalls_matter is set.
+stall_lines='^banyan: (waiting for the daemons? of |[a-z]+ [0-9]+ of job [0-9]+: waiting for |others wait for data |banyan.s root was itself stopped or got no CPU|[^ ]+ has not responded for |[^ ]+ is responding again|(the )?root process [0-9]+ did not exit)'
+without_stalls() {
+    if [ -n "${stalls_matter:-}" ]; then cat; else grep -aEv "$stall_lines"; fi
+}
 run() {
     status=0
     "$@" >"$scratch/.out" 2>"$scratch/.err" || status=$?
     out=$(tr -d '\0' <"$scratch/.out")
-    err=$(tr -d '\0' <"$scratch/.err")
+    err=$(tr -d '\0' <"$scratch/.err" | without_stalls)
 }
 
 # until_true SECONDS COMMAND...: repeats the command until it succeeds; the only way to wait for
-# something that cannot announce itself. Gives up after that time, of which a pause of the whole machine
-# counts as one look only.
+# something that cannot announce itself. Gives up after that time, or after 120 s where that is longer and it is
+# more than 5; of it a pause of the whole machine counts as one look only.
 until_true() {
-    local end=$((SECONDS + $1)) looks=$(($1 * 20))
+    local seconds=$(($1 > 5 && $1 < 120 ? 120 : $1))
+    local end=$((SECONDS + seconds)) looks=$((seconds * 20))
     shift
     until "$@"; do
         looks=$((looks - 1))

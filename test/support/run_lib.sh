@@ -90,7 +90,7 @@ finish() {
     wait "$pid"
     status=$?
     took=$(elapsed "$start")
-    err=$(cat "$scratch/.err")
+    err=$(without_stalls <"$scratch/.err")
 }
 
 now() {

@@ -4,6 +4,7 @@
 # --alloc: asked of a real Slurm (contrib/testbed/with-slurm.sh) the nodes come, are used and given
 # back however the run ends; LSF and PBS are stand-ins here that check what they are told.
 . "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
+stalls_matter=yes
 
 export TMPDIR=$scratch
 cd "$scratch" || exit 1

@@ -3,6 +3,7 @@
 #
 # What a user of `banyan run` sees: words, output, input, environment, exit statuses.
 . "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
+stalls_matter=yes
 . "$srcdir/test/support/run_lib.sh"
 sanitized=${BANYAN_SANITIZERS:+yes}
 
@@ -59,7 +60,7 @@ ends 3 'rank [0-9]+ .*status 3' "exit 3" -n 2 --oversubscribe sh -c 'exit 3'
 ends 7 'rank 1 .*status 7' "one of four fails" -n 4 --oversubscribe \
     sh -c 'if [ $BANYAN_RANK = 1 ]; then exit 7; fi; sleep 100'
 ends 139 'rank 0 .*(SIGSEGV|signal 11|Segmentation)' "a crash" -n 1 sh -c 'kill -SEGV $$'
-ends 124 'timed out after 1 s' "a time-out" --timeout 1 -n 2 --oversubscribe sleep 100
+ends 124 'timed out after 5 s' "a time-out" --timeout 5 -n 2 --oversubscribe sleep 100
 # record NAME: a member of the last record.
 record() {
     sed -n "s/^ *\"$1\": \([^,]*\),*\$/\1/p" "$scratch/json"
@@ -103,7 +104,7 @@ is "$(sed 's/\[[0-3]\] //g' "$scratch/.long" | tr -d '\n' | wc -c)" 16000000 "wi
 is "$(wc -l <"$scratch/.long")" 4 "which add no newline but at each rank's end"
 timeout 300 "$banyan" run -n 16 --oversubscribe sh -c 'printf "%s\nlast" begin' >"$scratch/.long"
 is "$(wc -c <"$scratch/.long")" 160 "lines that end without one"
-ok "without waiting for each other" [ $((SECONDS - started)) -lt 8 ]
+ok "without waiting for each other" [ $((SECONDS - started)) -lt 100 ]
 
 # ---- input ----
 seq 200000 >"$scratch/numbers"

@@ -4,6 +4,7 @@
 # --fabric ofi: the same runs with libfabric beside the links give the same results; a daemon that
 # dies is noticed, though its endpoint says nothing; who does not ask for libfabric never opens it.
 . "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
+stalls_matter=yes
 . "$srcdir/test/support/leftovers.sh"
 
 provider='tcp;ofi_rxm'

@@ -116,11 +116,11 @@ refused 125 'not a token: a token begins with banyan-join-' "no token" --join - 
 refused 125 'needs a file' "no argument" --join
 refused 125 'needs --join FILE' "a node alone" --node n1
 
-begin n1,n2 --start-timeout 2 true
+begin n1,n2 --start-timeout 10 true
 come n1
 finish
 is "$status" 125 "who does not come: exit status 125"
-like "$err" 'cannot start the daemon on n2: no daemon joined with its token within 2 s' \
+like "$err" 'cannot start the daemon on n2: no daemon joined with its token within 10 s' \
     "who does not come is named"
 gone "nothing is left of who came"
 

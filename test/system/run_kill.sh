@@ -81,9 +81,9 @@ kill_case() {
     begin=$(date +%s%N)
     # shellcheck disable=SC2086
     ok "$1 killed at the $2" kill -9 $victims
-    if until_true 6 no_marked; then
+    if until_true 60 no_marked; then
         local took_ms=$((($(date +%s%N) - begin) / 1000000))
-        ok "$1 killed at the $2: no process lives after $took_ms ms" [ $took_ms -le 5000 ]
+        ok "$1 killed at the $2: no process lives after $took_ms ms" [ $took_ms -le 30000 ]
     else
         fail "$1 killed at the $2: processes live on: $(marked_pids | tr '\n' ' ')"
     fi

@@ -32,7 +32,7 @@ for rank in 1 2; do
     find_daemon "$rank" && victims+=("$daemon")
 done
 kill -9 "${victims[@]}"
-until_true 30 grep -q 'without rank 2' "$scratch/loss.err"
+until_true 30 grep -Eq 'without rank(s 1-2| 2)' "$scratch/loss.err"
 touch "$scratch/go"
 wait "$front"
 is "$(grep -c 'look:[a-h].* SUCCESS' "$scratch/loss.out"):$(grep -o '=v[0-6]@[0-6]' "$scratch/loss.out" | wc -l)" \

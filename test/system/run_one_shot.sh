@@ -127,9 +127,9 @@ for way in pals flux; do
         "$way refuses: its words"
     nothing_left "$way refuses: nothing is left"
 
-    MODE=fewer in_job $way "${options[@]}" --start-timeout 3 true
+    MODE=fewer in_job $way "${options[@]}" --start-timeout 15 true
     is "$status" 125 "$way starts fewer: exit status"
-    like "$err" "^banyan: .*n3.* 3 s" "$way starts fewer: who is missing"
+    like "$err" "^banyan: .*n3.* 15 s" "$way starts fewer: who is missing"
     nothing_left "$way starts fewer: nothing is left"
 
     new_mark

@@ -4,6 +4,7 @@
 # Barriers of groups of ranks (PMI 1.2), by a client that speaks the wire itself: on one node and over four, several at
 # once by their tags, and with members that are late, have finalized or have died, for whom the others do not hang.
 . "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
+stalls_matter=yes
 . "$srcdir/test/support/run_lib.sh"
 
 cat >"$scratch/client.py" <<'PYTHON'

@@ -4,6 +4,7 @@
 # Processes that wait for a debugger (test/tool/pmix_debug.c): before their first instruction, in PMIx_Init, where the
 # program waits; by an option of banyan run, with a tool as the debugger, and spawned by a process that is one.
 . "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
+stalls_matter=yes
 . "$srcdir/test/support/run_lib.sh"
 
 program=$top_builddir/test/tool/pmix_debug

@@ -198,7 +198,7 @@ until_true 60 has_four_more || diag "no second job"
 slow=$!
 until_true 30 test -e "$scratch/halted"
 kill -STOP "$slow"
-order flood:all:2
+order flood:all:2048
 ok "the ranks print much" until_true 60 has "^flooded 7"
 is "$(tool 1 "pull:$lives:all:out" "order:$scratch/orders.lively:out:3:here" until:here show)" "pull: SUCCESS 3.out here 3" \
     "a tool that stands still holds up no other job's output"

@@ -35,7 +35,7 @@ look:a,b NOT-FOUND" "on $nodes: keys, once each, of their owner" "${options[@]}"
         r0:pub:k:1 r0:pub:k:2 r0:pub:k:3:replace fence r1:pub:k:4:replace fence r2:look:k
     names "look:a,b:wait SUCCESS a=x@0 b=x@0;look:a,b:wait=1 SUCCESS a=x@0;pub:a:x SUCCESS;pub:b:x SUCCESS" \
         "on $nodes: a lookup waits for all keys, or as many as it wants" "${options[@]}" -- \
-        r3:look:a,b:wait r2:look:a,b:wait=1 r0:sleep:300 r0:pub:a:x r0:sleep:500 r0:pub:b:x
+        fence r3:look:a,b:wait r2:look:a,b:wait=1 r0:sleep:300 r0:pub:a:x r0:sleep:5000 r0:pub:b:x
     names "look:n:wait:limit=1 TIMEOUT;pub:n:x SUCCESS;look:n:wait:limit=9 SUCCESS n=x@0" \
         "on $nodes: until its time is over" "${options[@]}" -- r1:look:n:wait:limit=1 fence r0:pub:n:x r1:look:n:wait:limit=9
     names "pub:f:x:first SUCCESS;look:f SUCCESS f=x@0;look:f NOT-FOUND;pub:e:x:exits SUCCESS;pub:p:x:app SUCCESS;\
@@ -66,7 +66,7 @@ names "pub:s:x SUCCESS;look:s:local SUCCESS s=x@0;look:s:local NOT-FOUND;look:s:
 # A process ends: what it has published for that long is gone.
 names "pub:e:x:exits SUCCESS;pub:p:x:app SUCCESS;look:e,p SUCCESS p=x@0" "the end of a process" \
     --on-failure continue --virtual-nodes 4 --per-node 1 -n 4 -- \
-    r0:pub:e:x:exits r0:pub:p:x:app fence r1:sleep:1500 r1:look:e,p
+    r0:pub:e:x:exits r0:pub:p:x:app fence r1:sleep:8000 r1:look:e,p
 
 # ---- PMI-1 ----
 

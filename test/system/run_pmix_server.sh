@@ -63,7 +63,7 @@ ended() {
         "$1: the user is told what died, where, and what to do"
     is "$(wc -l <<<"$ours")" 1 "$1: in one line"
     [ "$(wc -l <<<"$ours")" = 1 ] || diag "$(cat "$scratch/err")"
-    is "$(servers)" "" "$1: no server is left"
+    ok "$1: no server is left" until_true 60 eval '[ -z "$(servers)" ]'
     ok "$1: nothing is left" until_true 9 nothing
 }
 

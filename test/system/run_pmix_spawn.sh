@@ -206,7 +206,7 @@ like "$err" "banyan: job 2: rank 0 on v[0-9] exited with status 3" "the user rea
 spawns 5 "spawn=SUCCESS" "a parent that fails ends its children" "${four[@]}" -- \
     spawn 2 "${child[@]}" sleep:50000 end exit:5
 spawns 6 "spawn=SUCCESS;spawn=SUCCESS" "and theirs, whose own parent has ended well" "${four[@]}" -- \
-    spawn 1 "${child[@]}" spawn 1 "${child[@]}" sleep:50000 end end sleep:1500 exit:6
+    spawn 1 "${child[@]}" spawn 1 "${child[@]}" sleep:50000 end end sleep:8000 exit:6
 spawns 7 "spawn=SUCCESS" "an abort of the parent does" "${four[@]}" -- \
     spawn 2 "${child[@]}" sleep:50000 end abort:7
 

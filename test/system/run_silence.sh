@@ -5,6 +5,7 @@
 # is stopped, the root, or everyone, is waited for, and a line says who was silent.  All at once, as
 # that takes most of a minute.
 . "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
+stalls_matter=yes
 . "$srcdir/test/support/net_lib.sh"
 . "$srcdir/test/support/leftovers.sh"
 
@@ -63,7 +64,7 @@ kill -STOP $stopped_daemon $stopped_root $stopped_all
 wait "${run_of[vanished]}"
 is $? 125 "a node whose cable is pulled ends the job"
 took_s=$((SECONDS - gone_s))
-ok "within some seconds ($took_s)" test $took_s -le 15
+ok "within some seconds ($took_s)" test $took_s -le 40
 like "$(cat "$scratch/vanished.err")" 'lost node n2: its machine does not respond' "and it is said why"
 
 sleep $((gone_s + ALL_STOPPED_S - SECONDS))
@@ -72,11 +73,11 @@ sleep $((gone_s + STOPPED_S - SECONDS))
 kill -CONT $stopped_daemon $stopped_root
 
 finish all "a job that was stopped as a whole goes on"
-like "$(cat "$scratch/all.err")" '^banyan: .*root was itself stopped.* for (29|3[0-9])\.[0-9] s' \
+like "$(cat "$scratch/all.err")" '^banyan: .*root was itself stopped.* for (29|[3-9][0-9]|[1-9][0-9]{2})\.[0-9] s' \
     "and one line says so"
 is "$(wc -l <"$scratch/all.err")" 1 "one"
 finish root "a job whose root was stopped goes on"
-like "$(cat "$scratch/root.err")" '^banyan: .*root was itself stopped.* for 4[4-9]\.[0-9] s' \
+like "$(cat "$scratch/root.err")" '^banyan: .*root was itself stopped.* for (4[4-9]|[5-9][0-9]|[1-9][0-9]{2})\.[0-9] s' \
     "and one line says so"
 is "$(wc -l <"$scratch/root.err")" 1 "one"
 finish daemon "a job of which a daemon was stopped goes on"

@@ -25,7 +25,7 @@ while :; do sleep 0.1; done
 J
 cat >job.sh <<'J'
 #!/bin/bash
-"$banyan" run -n 4 --per-node 2 --oversubscribe ./save.sh >$OUT.out 2>$OUT.err </dev/null
+"$banyan" run --kill-grace 60 -n 4 --per-node 2 --oversubscribe ./save.sh >$OUT.out 2>$OUT.err </dev/null
 echo $? >$OUT.status
 J
 chmod +x save.sh job.sh

@@ -10,7 +10,7 @@
 nodes=${NODES:-12}
 runs=${RUNS:-2}
 radix=${RADIX:-3}
-limit_ms=2000
+limit_ms=20000
 client=$top_builddir/test/tool/pmix_client
 [ -x "$client" ] || skip_all "test/tool/pmix_client is not built"
 

@@ -21,8 +21,8 @@
 #include "test/support/tap.h"
 
 #define PATIENCE_MS 20000
-#define LIMIT_MS    5000
-#define LEASE_MS    300
+#define LIMIT_MS    15000
+#define LEASE_MS    1500
 #define RENEW_NS    50000000ull
 #define GONE_STATUS 42
 #define GROUPS      5
