@@ -398,6 +398,7 @@ struct daemon_core *daemon_core_create(const struct daemon_core_config *config)
     core->place = config->place;
     list_init(&core->pullers);
     list_init(&core->flows);
+    daemon_core_request_open(core);
     list_init(&core->kept);
     core->instance = instance_create(config->spec, config->place, config->roster, config->policy);
     if (daemon_core_is_root(core)) {
@@ -424,6 +425,7 @@ void daemon_core_destroy(struct daemon_core *core)
         daemon_core_kept_drop(core);
     daemon_core_pull_close(core);
     daemon_core_push_close(core);
+    daemon_core_request_close(core);
     names_destroy(core->names);
     ranges_fini(&core->lost);
     stall_report_destroy(core->stalls);

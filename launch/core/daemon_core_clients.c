@@ -68,6 +68,11 @@ static void ops_doctor(void *context, struct wire_reader *reader)
     core->ops->clients->doctor(core->context, reader);
 }
 
+static void ops_request(void *context, uint32_t client, const struct control_request *request)
+{
+    daemon_core_request_client(context, client, request);
+}
+
 static void ops_detached(void *context)
 {
     const struct daemon_core *core = context;
@@ -91,6 +96,7 @@ static const struct clients_ops clients_ops = {
     .input = ops_input,
     .missing = ops_missing,
     .doctor = ops_doctor,
+    .request = ops_request,
     .detached = ops_detached,
     .unheard = ops_unheard,
 };

@@ -46,6 +46,7 @@ struct daemon_core {
     struct list pullers;         /* root: struct puller (daemon_core_pull.c) */
     uint64_t pulled_bytes;       /* root: under way to them */
     struct list flows;           /* root: struct stdin_flow (daemon_core_push.c) */
+    struct list inquiries;       /* root: struct inquiry (daemon_core_request.c) */
     struct list kept;            /* struct kept_event: posted from within a step */
     bool is_stepping;
     bool has_joined;
@@ -145,6 +146,14 @@ int daemon_core_names_request(struct daemon_core *core, uint8_t kind,
                               int *ret_status);
 /* Before the instance gets it. */
 void daemon_core_names_job_event(struct daemon_core *core, const struct job_event *event);
+
+/* daemon_core_request.c: root: what clients request. */
+void daemon_core_request_open(struct daemon_core *core);
+void daemon_core_request_client(struct daemon_core *core, uint32_t client,
+                                const struct control_request *request);
+/* 1 if it is the answer of a node to one of them. */
+int daemon_core_request_reply(struct daemon_core *core, const struct daemon_event *event);
+void daemon_core_request_close(struct daemon_core *core);
 
 /* daemon_core_silence.c */
 void daemon_core_silence(struct daemon_core *core, uint32_t place, uint64_t silent_ns);

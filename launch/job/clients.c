@@ -448,6 +448,28 @@ static void said_leave(struct clients *clients, struct wire_reader *reader)
         clients->ops.step(clients->context, &event);
 }
 
+static void said_request(struct clients *clients, const struct client *client,
+                         struct wire_reader *reader)
+{
+    struct control_request request;
+
+    if (control_request_decode(&request, reader) < 0) {
+        send_refused(clients, client->number, 0, "the request cannot be read");
+        return;
+    }
+    clients->ops.request(clients->context, client->number, &request);
+    ranges_fini(&request.places);
+}
+
+/* Who wants to hear of its end would wait forever. */
+static void refuse_unknown(struct clients *clients, const struct client *client, uint32_t number)
+{
+    char why[64];
+
+    snprintf(why, sizeof(why), "no job %u is running", number);
+    send_refused(clients, client->number, number, why);
+}
+
 /* A message about a job that has just ended is not an error. */
 static void said_of_job(struct clients *clients, struct client *client, uint8_t type,
                         struct wire_reader *reader)
@@ -458,6 +480,8 @@ static void said_of_job(struct clients *clients, struct client *client, uint8_t 
     struct job_event event = {.kind = JOB_EVENT_SIGNAL};
     int is_own = job != NULL && job->owner == client->number;
 
+    if (job == NULL && type == CONTROL_SUBSCRIBE)
+        refuse_unknown(clients, client, number);
     if (job == NULL && !(type == CONTROL_DETACH && number == 0))
         return;
     switch (type) {
@@ -497,13 +521,15 @@ void clients_message(struct clients *clients, uint32_t number, uint8_t type, con
         return;
     if (type == CONTROL_HELLO) {
         said_hello(clients, client, &reader);
-    } else if (!client->greeted || type > CONTROL_DOCTOR) {
+    } else if (!client->greeted || type > CONTROL_REQUEST) {
         send_refused(clients, number, 0, "a message that nobody expects");
         clients->ops.drop(clients->context, number);
     } else if (type == CONTROL_RUN) {
         said_run(clients, client, &reader);
     } else if (type == CONTROL_LEAVE) {
         said_leave(clients, &reader);
+    } else if (type == CONTROL_REQUEST) {
+        said_request(clients, client, &reader);
     } else if (type != CONTROL_DOCTOR) {
         said_of_job(clients, client, type, &reader);
     } else if (client->holds) {
@@ -665,6 +691,16 @@ void clients_text(struct clients *clients, uint32_t number, uint8_t level, const
     else if (!send_instance(clients, CONTROL_TEXT, &payload))
         clients->ops.unheard(clients->context, text);
     buffer_fini(&payload);
+}
+
+void clients_answer(struct clients *clients, uint32_t number, const struct control_answer *answer)
+{
+    struct buffer payload = {0};
+
+    if (client_find(clients, number) == NULL) /* it has gone meanwhile */
+        return;
+    control_answer_encode(answer, &payload);
+    send_buffer(clients, number, CONTROL_ANSWER, &payload);
 }
 
 static void send_ready(struct clients *clients)

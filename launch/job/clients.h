@@ -25,6 +25,8 @@ struct clients_ops {
     void (*input)(void *context, uint32_t job, const void *data, size_t bytes);
     const char *(*missing)(void *context, uint32_t job); /* what it waits for; "" */
     void (*doctor)(void *context, struct wire_reader *reader);
+    /* clients_answer follows, at once or later */
+    void (*request)(void *context, uint32_t client, const struct control_request *request);
     void (*detached)(void *context);                  /* the client that started the instance */
     void (*unheard)(void *context, const char *text); /* no client is there to read it */
 };
@@ -53,6 +55,7 @@ void clients_input_taken(struct clients *clients, uint32_t job, uint32_t bytes);
 /* ACCEPTED, STARTED, ENDED, TEXT, READY, FAILED. */
 void clients_action(struct clients *clients, const struct job_action *action);
 void clients_text(struct clients *clients, uint32_t job, uint8_t level, const char *text);
+void clients_answer(struct clients *clients, uint32_t client, const struct control_answer *answer);
 /* The root cannot continue: reports that to clients whose job has not been reported. */
 void clients_failed(struct clients *clients, const char *why);
 /* 1 if the job's client has unread output. */

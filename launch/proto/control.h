@@ -16,11 +16,12 @@
 
 #include "alloc/allocation.h"
 #include "base/buffer.h"
+#include "base/ranges.h"
 #include "base/wire.h"
 #include "launch/proto/instance_spec.h"
 #include "launch/proto/job_spec.h"
 
-#define CONTROL_VERSION 5u
+#define CONTROL_VERSION 6u
 
 /* In the session directory of the root of a persistent instance. */
 #define CONTROL_SOCKET "control"
@@ -35,11 +36,13 @@ enum control_message {
     CONTROL_STDIN,      /* bytes for stdin_rank; empty = end of file; of the client's job only */
     CONTROL_OUTPUT_ACK, /* u32 bytes of output written: credit for the daemons; of the client's
                          * job */
-    CONTROL_SUBSCRIBE,  /* nothing: get its streams, texts and end as they come, without credit */
-    CONTROL_DETACH,     /* nothing: it continues without this client; job 0: the instance does */
+    CONTROL_SUBSCRIBE, /* nothing: get its streams, texts and end as they come, without credit; REFUSED with
+                         * the job as the request if there is none */
+    CONTROL_DETACH, /* nothing: it continues without this client; job 0: the instance does */
     /* of the instance */
-    CONTROL_LEAVE,  /* struct control_end: end all jobs and the instance */
-    CONTROL_DOCTOR, /* string version, u8 has a program, its job_spec: examine the nodes */
+    CONTROL_LEAVE,   /* struct control_end: end all jobs and the instance */
+    CONTROL_DOCTOR,  /* string version, u8 has a program, its job_spec: examine the nodes */
+    CONTROL_REQUEST, /* struct control_request: answered by ANSWER */
     /* root -> client */
     CONTROL_WELCOME,  /* struct control_welcome */
     CONTROL_REFUSED,  /* u32 request (0: none), string why */
@@ -59,6 +62,7 @@ enum control_message {
     CONTROL_READY,         /* u32 nodes, string directory: it can run jobs */
     CONTROL_FAILED,        /* string: why it cannot start, or cannot continue */
     CONTROL_DOCTOR_REPORT, /* doctor_report; then the root ends the instance */
+    CONTROL_ANSWER,        /* struct control_answer */
     CONTROL_MESSAGE_COUNT
 };
 
@@ -126,6 +130,20 @@ struct control_output {
     struct wire_bytes bytes; /* inside the message */
 };
 
+/* CONTROL_REQUEST: what a place may also request of the root (job_wire.h). */
+struct control_request {
+    uint32_t request;       /* the client's own number */
+    uint8_t kind;           /* JOB_MESSAGE_QUERY, JOB_MESSAGE_CONTROL */
+    struct ranges places;   /* to ask instead of the root: QUERY; owned */
+    struct wire_bytes data; /* what follows the kind; inside the message */
+};
+
+struct control_answer {
+    uint32_t request;
+    int status;             /* 0, or a negative errno */
+    struct wire_bytes data; /* inside the message */
+};
+
 #define CONTROL_TEXT_BYTES_MAX (64u * 1024)
 
 /* CONTROL_TEXT: may have several lines (what a library says), each gets its "banyan: ". */
@@ -160,6 +178,10 @@ int control_job_end_decode(struct control_job_end *ret_message, struct wire_read
 void control_output_encode(uint32_t rank, uint8_t stream, const void *bytes, size_t bytes_count,
                            struct buffer *out);
 int control_output_decode(struct control_output *ret_message, struct wire_reader *reader);
+void control_request_encode(const struct control_request *message, struct buffer *out);
+int control_request_decode(struct control_request *ret_message, struct wire_reader *reader);
+void control_answer_encode(const struct control_answer *message, struct buffer *out);
+int control_answer_decode(struct control_answer *ret_message, struct wire_reader *reader);
 /* What messages about a job begin with; 0: of no job. */
 void control_put_job(uint32_t job, struct buffer *out);
 uint32_t control_get_job(struct wire_reader *reader);

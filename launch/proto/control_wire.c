@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
+#define RANGES_MAX 65536u
+
 /* A flag has one encoding for each of its two values. */
 static uint8_t get_flag(struct wire_reader *reader)
 {
@@ -196,6 +198,60 @@ int control_job_end_decode(struct control_job_end *ret_message, struct wire_read
     return wire_finish(reader);
 }
 
+/* All that is left. */
+static struct wire_bytes get_rest(struct wire_reader *reader)
+{
+    struct wire_bytes rest = {.data = reader->position, .length_bytes = wire_left(reader)};
+
+    reader->position = reader->end;
+    return rest;
+}
+
+void control_request_encode(const struct control_request *message, struct buffer *out)
+{
+    wire_put_u32(out, message->request);
+    wire_put_u8(out, message->kind);
+    ranges_encode(&message->places, out);
+    buffer_append(out, message->data.data, message->data.length_bytes);
+}
+
+int control_request_decode(struct control_request *ret_message, struct wire_reader *reader)
+{
+    struct control_request message = {.request = wire_get_u32(reader)};
+
+    message.kind = wire_get_u8(reader);
+    ranges_decode(reader, RANGES_MAX, &message.places);
+    message.data = get_rest(reader);
+    if (wire_finish(reader) < 0) {
+        ranges_fini(&message.places);
+        return -EBADMSG;
+    }
+    *ret_message = message;
+    return 0;
+}
+
+void control_answer_encode(const struct control_answer *message, struct buffer *out)
+{
+    assert(message->status <= 0);
+    wire_put_u32(out, message->request);
+    wire_put_u32(out, (uint32_t)-message->status);
+    buffer_append(out, message->data.data, message->data.length_bytes);
+}
+
+int control_answer_decode(struct control_answer *ret_message, struct wire_reader *reader)
+{
+    struct control_answer message = {.request = wire_get_u32(reader)};
+    uint32_t code = wire_get_u32(reader);
+
+    if (code > INT32_MAX)
+        wire_fail(reader);
+    message.status = -(int)(code & INT32_MAX);
+    message.data = get_rest(reader);
+    if (wire_finish(reader) == 0)
+        *ret_message = message;
+    return wire_finish(reader);
+}
+
 void control_output_encode(uint32_t rank, uint8_t stream, const void *bytes, size_t bytes_count,
                            struct buffer *out)
 {
@@ -213,9 +269,7 @@ int control_output_decode(struct control_output *ret_message, struct wire_reader
     message.stream = wire_get_u8(reader);
     if (message.stream != 1 && message.stream != 2)
         wire_fail(reader);
-    message.bytes.data = reader->position;
-    message.bytes.length_bytes = wire_left(reader);
-    reader->position = reader->end;
+    message.bytes = get_rest(reader);
     if (wire_finish(reader) == 0)
         *ret_message = message;
     return wire_finish(reader);

@@ -375,6 +375,13 @@ void job_reply_encode(int status, const void *data, size_t data_bytes, struct bu
     buffer_append(out, data, data_bytes);
 }
 
+int job_reply_decode(int status, struct wire_reader *reader)
+{
+    if (status == 0)
+        status = (int32_t)wire_get_u32(reader);
+    return wire_status(reader) < 0 || status > 0 ? -EBADMSG : status;
+}
+
 void job_stamp_encode(const struct job_stamp *stamp, struct buffer *out)
 {
     wire_put_u32(out, stamp->place);

@@ -227,6 +227,8 @@ struct job_blob_request {
 
 /* A reply to MODEX, BLOB and their like: a status (0 or a negative errno), and data. */
 void job_reply_encode(int status, const void *data, size_t data_bytes, struct buffer *out);
+/* The status, which is that of the request itself if there is no reply; what is left are the data. */
+int job_reply_decode(int status, struct wire_reader *reader);
 void job_stamp_encode(const struct job_stamp *stamp, struct buffer *out);
 /* Many follow each other: the reader need not be at its end after one. */
 void job_stamp_decode(struct wire_reader *reader, struct job_stamp *ret_stamp);

@@ -135,9 +135,7 @@ void name_answer_encode(int status, const struct buffer *data, struct buffer *ou
 
 int name_answer_decode(int status, struct wire_reader *reader)
 {
-    if (status == 0)
-        status = (int32_t)wire_get_u32(reader);
-    return wire_status(reader) < 0 || status > 0 ? -EBADMSG : status;
+    return job_reply_decode(status, reader);
 }
 
 void name_value_encode(const struct name_record *record, struct buffer *out)

@@ -155,10 +155,7 @@ void rank_pmi_reply(struct rank_pmi *rank_pmi, uint32_t id, int status, struct m
     struct wire_reader reader;
 
     wire_reader_init(&reader, payload ? payload->data : NULL, payload ? payload->length_bytes : 0);
-    if (status == 0)
-        status = (int32_t)wire_get_u32(&reader);
-    if (wire_status(&reader) < 0 || status > 0)
-        status = -EBADMSG;
+    status = job_reply_decode(status, &reader);
     if (modex == NULL) {
         rank_pmi_asked(rank_pmi, id, status, reader.position, wire_left(&reader));
         return;

@@ -24,7 +24,7 @@ static int64_t credit_bytes; /* that daemons have had back, less what they have 
 
 static void on_send(void *context, uint32_t client, uint8_t type, const void *payload, size_t bytes)
 {
-    assert(client > 0 && type > CONTROL_DOCTOR && type < CONTROL_MESSAGE_COUNT);
+    assert(client > 0 && type > CONTROL_REQUEST && type < CONTROL_MESSAGE_COUNT);
 }
 
 static size_t on_queued(void *context, uint32_t client)
@@ -65,6 +65,13 @@ static const char *on_missing(void *context, uint32_t job)
 
 static void on_doctor(void *context, struct wire_reader *reader)
 {
+}
+
+static void on_request(void *context, uint32_t client, const struct control_request *request)
+{
+    const struct control_answer answer = {.request = request->request, .data = request->data};
+
+    clients_answer(clients, client, &answer);
 }
 
 static void on_detached(void *context)
@@ -134,9 +141,9 @@ static void happen(uint8_t what, uint8_t type, const uint8_t *payload, size_t by
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
 {
-    static const struct clients_ops ops = {on_send,     on_queued, on_drop,    on_step,
-                                           on_credit,   on_input,  on_missing, on_doctor,
-                                           on_detached, on_unheard};
+    static const struct clients_ops ops = {on_send,    on_queued,   on_drop,    on_step,
+                                           on_credit,  on_input,    on_missing, on_doctor,
+                                           on_request, on_detached, on_unheard};
     const struct clients_config config = {
         .session = "0", .directory = "/", .roster = &roster, .piece_bytes = 4};
 

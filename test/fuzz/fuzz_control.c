@@ -113,11 +113,33 @@ static int round_ready(struct wire_reader *reader, struct buffer *again)
     return rc;
 }
 
+/* Places can be written in several ways. */
+static int round_request(struct wire_reader *reader, struct buffer *again)
+{
+    struct control_request message;
+
+    if (control_request_decode(&message, reader) == 0) {
+        control_request_encode(&message, again);
+        ranges_fini(&message.places);
+    }
+    return -1;
+}
+
+static int round_answer(struct wire_reader *reader, struct buffer *again)
+{
+    struct control_answer message;
+    int rc = control_answer_decode(&message, reader);
+
+    if (rc == 0)
+        control_answer_encode(&message, again);
+    return rc;
+}
+
 typedef int round_function(struct wire_reader *reader, struct buffer *again);
 
-static round_function *const rounds[] = {round_end,     round_started, round_job_end,
-                                         round_output,  round_text,    round_hello,
-                                         round_welcome, round_refused, round_ready};
+static round_function *const rounds[] = {round_end,   round_started, round_job_end, round_output,
+                                         round_text,  round_hello,   round_welcome, round_refused,
+                                         round_ready, round_request, round_answer};
 
 #define ROUNDS_COUNT (sizeof(rounds) / sizeof(rounds[0]))
 
@@ -147,6 +169,8 @@ static void put_sample(unsigned number, struct buffer *out)
     static const struct control_hello hello = {.version = CONTROL_VERSION,
                                                .wants = CONTROL_WANTS_ROSTER};
     static const struct control_ready ready = {.nodes = 4, .directory = "/tmp/banyan-0/1.0"};
+    static const struct control_answer answer = {.status = -2};
+    struct control_request request = {.request = 1, .kind = 2};
     struct control_welcome welcome = {.version = CONTROL_VERSION, .session = "0123456789abcdef"};
 
     wire_put_u8(out, (uint8_t)number);
@@ -179,8 +203,16 @@ static void put_sample(unsigned number, struct buffer *out)
     case 7:
         control_refused_encode(1, "the job cannot be read", out);
         break;
-    default:
+    case 8:
         control_ready_encode(&ready, out);
+        break;
+    case 9:
+        ranges_add(&request.places, 1, 4);
+        control_request_encode(&request, out);
+        ranges_fini(&request.places);
+        break;
+    default:
+        control_answer_encode(&answer, out);
     }
 }
 

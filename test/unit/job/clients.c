@@ -41,7 +41,7 @@ static const char *const names[CONTROL_MESSAGE_COUNT] = {
     [CONTROL_WELCOME] = "WELCOME", [CONTROL_REFUSED] = "REFUSED", [CONTROL_ACCEPTED] = "ACCEPTED",
     [CONTROL_STARTED] = "STARTED", [CONTROL_OUTPUT] = "OUTPUT",   [CONTROL_STDIN_ACK] = "STDIN_ACK",
     [CONTROL_TEXT] = "TEXT",       [CONTROL_JOB_END] = "JOB_END", [CONTROL_READY] = "READY",
-    [CONTROL_FAILED] = "FAILED",   [CONTROL_SPAWNED] = "SPAWNED",
+    [CONTROL_FAILED] = "FAILED",   [CONTROL_SPAWNED] = "SPAWNED", [CONTROL_ANSWER] = "ANSWER",
 };
 
 static void on_send(void *context, uint32_t client, uint8_t type, const void *payload, size_t bytes)
@@ -116,6 +116,16 @@ static void on_doctor(void *context, struct wire_reader *reader)
     line("root examines");
 }
 
+static void on_request(void *context, uint32_t client, const struct control_request *request)
+{
+    const struct control_answer answer = {.request = request->request};
+
+    line("client %u requests %u: kind %u, %zu bytes", client, request->request, request->kind,
+         request->data.length_bytes);
+    clients_answer(clients, client, &answer);
+    clients_answer(clients, 99, &answer); /* who has gone */
+}
+
 static void on_detached(void *context)
 {
     line("the instance is on its own");
@@ -136,6 +146,7 @@ static void begin(void)
                                            .input = on_input,
                                            .missing = on_missing,
                                            .doctor = on_doctor,
+                                           .request = on_request,
                                            .detached = on_detached,
                                            .unheard = on_unheard};
     const struct clients_config config = {.session = "0123456789abcdef",
@@ -431,6 +442,33 @@ static void test_wrong(void)
     end();
 }
 
+static void test_request(void)
+{
+    const struct control_request request = {
+        .request = 7, .kind = 2, .data = {(const uint8_t *)"x", 1}};
+    struct buffer payload = {0};
+
+    begin();
+    hello(2, CONTROL_VERSION, 0);
+    buffer_clear(&trace);
+    control_request_encode(&request, &payload);
+    say(2, CONTROL_REQUEST, &payload);
+    wire_put_u8(&payload, 1);
+    say(2, CONTROL_REQUEST, &payload);
+    is_string(buffer_string(&trace),
+              "client 2 requests 7: kind 2, 1 bytes\n"
+              "root -> client 2: ANSWER\n"
+              "root -> client 2: REFUSED\n",
+              "a request is passed on, and its answer; one that cannot be read is refused");
+    buffer_clear(&trace);
+    of_job(2, CONTROL_SUBSCRIBE, "SUBSCRIBE", 5, NULL);
+    is_string(buffer_string(&trace),
+              "client 2 -> root: SUBSCRIBE of job 5\n"
+              "root -> client 2: REFUSED\n",
+              "nobody waits for a job that there is not");
+    end();
+}
+
 /* A subscriber who does not read is dropped; the job's client is waited for, by its credit. */
 static void test_slow_subscriber(void)
 {
@@ -489,6 +527,7 @@ int main(void)
     test_detach();
     test_family();
     test_wrong();
+    test_request();
     test_slow_subscriber();
     test_end_names_missing();
     allocation_fini(&roster);

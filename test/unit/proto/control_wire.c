@@ -184,6 +184,40 @@ static void test_number(void)
     buffer_fini(&bytes);
 }
 
+static void test_request(void)
+{
+    struct control_request request = {.request = 9, .kind = 3, .data = {(const uint8_t *)"abc", 3}};
+    struct control_answer answer = {
+        .request = 9, .status = -ENOENT, .data = {(const uint8_t *)"de", 2}};
+    struct control_request back = {0};
+    struct control_answer answer_back = {0};
+    struct buffer bytes = {0};
+    struct wire_reader reader;
+
+    ranges_add(&request.places, 2, 5);
+    control_request_encode(&request, &bytes);
+    reader = reader_of(&bytes, bytes.length_bytes);
+    is_int(control_request_decode(&back, &reader), 0, "a request is decoded");
+    ok(back.request == 9 && back.kind == 3 && ranges_count(&back.places) == 4,
+       "its number, kind and places");
+    is_bytes(back.data.data, back.data.length_bytes, "abc", 3, "its data");
+    ranges_fini(&back.places);
+    reader = reader_of(&bytes, 5);
+    is_int(control_request_decode(&back, &reader), -EBADMSG, "one without places is refused");
+    buffer_clear(&bytes);
+    control_answer_encode(&answer, &bytes);
+    reader = reader_of(&bytes, bytes.length_bytes);
+    is_int(control_answer_decode(&answer_back, &reader), 0, "an answer is decoded");
+    ok(answer_back.request == 9 && answer_back.status == -ENOENT, "its number and status");
+    is_bytes(answer_back.data.data, answer_back.data.length_bytes, "de", 2, "its data");
+    bytes.data[7] = 0x80;
+    reader = reader_of(&bytes, bytes.length_bytes);
+    is_int(control_answer_decode(&answer_back, &reader), -EBADMSG,
+           "a status that is none: refused");
+    ranges_fini(&request.places);
+    buffer_fini(&bytes);
+}
+
 int main(void)
 {
     test_end();
@@ -194,5 +228,6 @@ int main(void)
     test_run();
     test_failed();
     test_number();
+    test_request();
     return done_testing();
 }

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What clients request of the root (CONTROL_REQUEST), as its places do: to control a job, and to know jobs and their
+ * processes.  Which processes run is known on their nodes only, so these are asked, at most ASKED_MAX at a time.
+ *
+ * Cost: nothing without requests; a message and its answer for each node that is asked about.
+ */
+#include "config.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/wire.h"
+#include "launch/core/daemon_core_internal.h"
+#include "launch/job/clients.h"
+#include "launch/proto/job_wire.h"
+
+#define ASKED_MAX 64u
+
+/* A question about processes that is being asked of nodes. */
+struct inquiry {
+    struct list_link node;
+    uint32_t client;
+    uint32_t request; /* the client's number of it */
+    struct buffer question;
+    struct ranges places;   /* to ask yet */
+    struct hash_map *asked; /* ids of the requests that are not answered */
+    struct buffer answer;
+};
+
+static void answer(struct daemon_core *core, uint32_t client, uint32_t request, int status,
+                   const struct buffer *data)
+{
+    struct control_answer message = {.request = request, .status = status};
+
+    if (data != NULL)
+        message.data = (struct wire_bytes){.data = data->data, .length_bytes = data->length_bytes};
+    clients_answer(core->clients, client, &message);
+}
+
+static void inquiry_free(struct inquiry *inquiry)
+{
+    list_remove(&inquiry->node);
+    hash_map_destroy(inquiry->asked);
+    buffer_fini(&inquiry->question);
+    buffer_fini(&inquiry->answer);
+    ranges_fini(&inquiry->places);
+    free(inquiry);
+}
+
+static void inquiry_go_on(struct daemon_core *core, struct inquiry *inquiry)
+{
+    uint32_t place;
+
+    while (hash_map_count(inquiry->asked) < ASKED_MAX && ranges_next(&inquiry->places, 0, &place)) {
+        struct message *question = job_request_message(JOB_MESSAGE_QUERY, inquiry->question.data,
+                                                       inquiry->question.length_bytes);
+        uint32_t id = core->tree->request(core->tree_context, place, question);
+
+        ranges_remove(&inquiry->places, place, place);
+        (void)hash_map_put_u64(inquiry->asked, id, inquiry);
+    }
+    if (hash_map_count(inquiry->asked) > 0)
+        return;
+    assert(ranges_is_empty(&inquiry->places));
+    answer(core, inquiry->client, inquiry->request, 0, &inquiry->answer);
+    inquiry_free(inquiry);
+}
+
+/* A node that is lost no longer has processes. */
+static void take_reply(struct inquiry *inquiry, const struct daemon_event *event)
+{
+    const struct message *message = event->message;
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, message != NULL ? message->data : NULL,
+                     message != NULL ? message->length_bytes : 0);
+    if (job_reply_decode(event->status, &reader) == 0)
+        buffer_append(&inquiry->answer, reader.position, wire_left(&reader));
+}
+
+int daemon_core_request_reply(struct daemon_core *core, const struct daemon_event *event)
+{
+    struct list_link *node, *spare;
+
+    list_for_each(&core->inquiries, node, spare)
+    {
+        struct inquiry *inquiry = list_entry(node, struct inquiry, node);
+
+        if (hash_map_remove_u64(inquiry->asked, event->id) == NULL)
+            continue;
+        take_reply(inquiry, event);
+        inquiry_go_on(core, inquiry);
+        return 1;
+    }
+    return 0;
+}
+
+static void ask_nodes(struct daemon_core *core, uint32_t client,
+                      const struct control_request *request)
+{
+    struct inquiry *inquiry = memory_allocate_zeroed(sizeof(*inquiry));
+
+    inquiry->client = client;
+    inquiry->request = request->request;
+    inquiry->asked = hash_map_create();
+    ranges_copy(&inquiry->places, &request->places);
+    ranges_clip(&inquiry->places, 1, core->spec->places - 1);
+    buffer_append(&inquiry->question, request->data.data, request->data.length_bytes);
+    list_append(&core->inquiries, &inquiry->node);
+    inquiry_go_on(core, inquiry);
+}
+
+static void ask_root(struct daemon_core *core, uint32_t client,
+                     const struct control_request *request)
+{
+    struct buffer facts = {0};
+    int rc = core->ops->pmi->query(core->context, request->data.data, request->data.length_bytes,
+                                   &facts);
+
+    answer(core, client, request->request, rc, &facts);
+    buffer_fini(&facts);
+}
+
+void daemon_core_request_client(struct daemon_core *core, uint32_t client,
+                                const struct control_request *request)
+{
+    struct wire_reader reader;
+
+    assert(daemon_core_is_root(core));
+    wire_reader_init(&reader, request->data.data, request->data.length_bytes);
+    if (request->kind == JOB_MESSAGE_QUERY && !ranges_is_empty(&request->places))
+        ask_nodes(core, client, request);
+    else if (request->kind == JOB_MESSAGE_QUERY)
+        ask_root(core, client, request);
+    else
+        answer(core, client, request->request,
+               request->kind == JOB_MESSAGE_CONTROL ? daemon_core_control(core, &reader) : -ENOTSUP,
+               NULL);
+}
+
+void daemon_core_request_open(struct daemon_core *core)
+{
+    list_init(&core->inquiries);
+}
+
+void daemon_core_request_close(struct daemon_core *core)
+{
+    struct list_link *node;
+
+    while ((node = list_first(&core->inquiries)) != NULL)
+        inquiry_free(list_entry(node, struct inquiry, node));
+}
