@@ -3,9 +3,7 @@
 
 #include "launch/cli/client/instance_dial.h"
 
-#include <assert.h>
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,10 +12,8 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
-#include "fabric/channel.h"
+#include "launch/cli/client/instance_message.h"
 #include "launch/proto/control.h"
-
-#define PATIENCE_MS 10000
 
 /* The directory must be accessible to this user only. */
 static int check_directory(const char *directory, struct error *error)
@@ -64,51 +60,12 @@ static int connect_to(const char *directory, int *ret_fd, struct error *error)
 static int send_hello(int fd)
 {
     const struct control_hello hello = {.version = CONTROL_VERSION, .wants = CONTROL_WANTS_ROSTER};
-    struct buffer payload = {0}, message = {0};
-    ssize_t sent;
+    struct buffer payload = {0};
+    int rc;
 
     control_hello_encode(&hello, &payload);
-    channel_header_put((uint32_t)payload.length_bytes, CONTROL_HELLO, &message);
-    buffer_append(&message, payload.data, payload.length_bytes);
-    sent = send(fd, message.data, message.length_bytes, MSG_NOSIGNAL);
+    rc = instance_message_send(fd, CONTROL_HELLO, &payload);
     buffer_fini(&payload);
-    buffer_fini(&message);
-    return sent > 0 ? 0 : -EPIPE; /* a few bytes are never split */
-}
-
-static int read_bytes(int fd, size_t bytes, struct buffer *out)
-{
-    struct pollfd readable = {.fd = fd, .events = POLLIN};
-
-    while (bytes > 0) {
-        ssize_t got;
-
-        if (poll(&readable, 1, PATIENCE_MS) <= 0)
-            return -ETIMEDOUT;
-        got = recv(fd, buffer_reserve(out, bytes), bytes, 0);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return -EPIPE;
-        buffer_commit(out, (size_t)got);
-        assert((size_t)got <= bytes);
-        bytes -= (size_t)got;
-    }
-    return 0;
-}
-
-/* Reads exactly the first message. */
-static int read_message(int fd, uint8_t *ret_type, struct buffer *payload)
-{
-    struct buffer header = {0};
-    uint32_t bytes;
-    int rc = read_bytes(fd, CHANNEL_HEADER_BYTES, &header);
-
-    if (rc == 0) {
-        channel_header_get(header.data, &bytes, ret_type);
-        rc = bytes <= CHANNEL_MESSAGE_BYTES_MAX ? read_bytes(fd, bytes, payload) : -EBADMSG;
-    }
-    buffer_fini(&header);
     return rc;
 }
 
@@ -147,7 +104,7 @@ int instance_dial(const char *directory, struct allocation *ret_roster, int *ret
         return rc;
     rc = send_hello(fd);
     if (rc == 0)
-        rc = read_message(fd, &type, &payload);
+        rc = instance_message_read(fd, INSTANCE_PATIENCE_MS, &type, &payload);
     if (rc < 0)
         error_set(error, rc, "%s", strerror(-rc));
     else

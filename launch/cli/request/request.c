@@ -429,8 +429,8 @@ static int make_job(const struct request_apps *apps, const struct request_ops *o
     return rc;
 }
 
-/* The nodes of an instance are given when it is started. */
-static int check_guest(const struct request_settings *settings, struct error *error)
+/* The first option that belongs to the start of an instance, or NULL. */
+static const char *option_of_start(const struct request_settings *settings)
 {
     const struct {
         const char *name;
@@ -459,11 +459,35 @@ static int check_guest(const struct request_settings *settings, struct error *er
 
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
         if (options[i].given)
-            return error_set(error, -EINVAL,
-                             "option %s cannot be used with --instance: it belongs to 'banyan "
-                             "start'",
-                             options[i].name);
-    return 0;
+            return options[i].name;
+    return NULL;
+}
+
+/* The nodes of an instance are given when it is started. */
+static int check_guest(const struct request_settings *settings, struct error *error)
+{
+    const char *name = option_of_start(settings);
+
+    return name == NULL ? 0
+                        : error_set(error, -EINVAL,
+                                    "option %s cannot be used with --instance: it belongs to "
+                                    "'banyan start'",
+                                    name);
+}
+
+/* Nodes, or how they are started, are given for a new instance only. */
+static void take_variable(struct request_settings *settings, const struct request_ops *ops,
+                          struct request_nodes *nodes)
+{
+    const char *directory = run_environment_get(ops->environment, "BANYAN_INSTANCE");
+
+    if (settings->instance != NULL || directory == NULL || directory[0] == '\0' ||
+        option_of_start(settings) != NULL)
+        return;
+    settings->instance = directory;
+    if (settings->verbose > 0)
+        snprintf(nodes->notice, sizeof(nodes->notice), "in the instance %.200s ($BANYAN_INSTANCE)",
+                 directory);
 }
 
 static int find_nodes(const struct request_settings *settings, const struct request_ops *ops,
@@ -493,6 +517,8 @@ static int make_request(const struct request_apps *apps, int needs_program,
     rc = check_together(&settings, error);
     if (rc == 0 && apps->items[0].argc == 0 && needs_program)
         rc = error_set(error, -EINVAL, "no program given; usage: banyan run [OPTIONS] PROGRAM");
+    if (rc == 0 && needs_program)
+        take_variable(&settings, ops, &nodes);
     if (rc == 0)
         rc = find_nodes(&settings, ops, &nodes, request, error);
     if (rc < 0)

@@ -121,7 +121,7 @@ const struct option_rule run_rules[] = {
      .value = "DIR",
      FIELD(instance),
      .help = "run on the nodes of the instance that 'banyan start' has started; DIR is what it "
-             "printed"},
+             "printed (default: $BANYAN_INSTANCE, unless options name nodes)"},
     {.kind = OPTION_LIST,
      .letter = 'H',
      .name = "host",

@@ -13,6 +13,7 @@
 #include "launch/cli/verb/command.h"
 #include "launch/doctor/leftovers.h"
 #include "launch/cli/option/options.h"
+#include "launch/cli/verb/verb_output.h"
 #include "launch/proto/exit_status.h"
 
 #define STATUS_LEFT 1
@@ -88,25 +89,6 @@ static void print_count(const struct cleaning *cleaning, struct buffer *out)
         buffer_append_string(out, "nothing to remove\n");
 }
 
-static int fail_clean(const struct error *error)
-{
-    fprintf(stderr, "banyan: %s\n", error->text);
-    return EXIT_STATUS_FAILED;
-}
-
-/* Takes text. */
-static int print_found(struct buffer *text, int status)
-{
-    struct error error;
-    int is_written = fwrite(text->data, 1, text->length_bytes, stdout) == text->length_bytes;
-
-    buffer_fini(text);
-    if (is_written && fflush(stdout) == 0)
-        return status;
-    error_set(&error, -errno, "cannot write to stdout: %s", strerror(errno));
-    return fail_clean(&error);
-}
-
 int clean_verb(int argc, char **argv)
 {
     struct clean_settings settings = {.tmpdir = NULL};
@@ -116,7 +98,7 @@ int clean_verb(int argc, char **argv)
     int next = argc;
 
     if (options_parse(clean_rules, argc, argv, &settings, &next, &error) < 0)
-        return fail_clean(&error);
+        return verb_output_fail(&error);
     if (settings.help > 0)
         clean_verb_help(&text);
     else if (settings.version > 0)
@@ -124,11 +106,11 @@ int clean_verb(int argc, char **argv)
     else if (next < argc) {
         error_set(&error, -EINVAL, "unexpected argument '%.80s'; see 'banyan help clean'",
                   argv[next]);
-        return fail_clean(&error);
+        return verb_output_fail(&error);
     } else {
         cleaning.dry_run = settings.dry_run;
         leftovers_find(settings.tmpdir, clean_leftover, &cleaning);
         print_count(&cleaning, &text);
     }
-    return print_found(&text, cleaning.failed ? STATUS_LEFT : EXIT_SUCCESS);
+    return verb_output_print(&text, cleaning.failed ? STATUS_LEFT : EXIT_SUCCESS);
 }

@@ -17,8 +17,13 @@
 #include "launch/cli/verb/doctor.h"
 #include "launch/cli/client/start.h"
 #include "launch/cli/client/front_end.h"
+#include "launch/cli/verb/kill_verb.h"
 #include "launch/cli/verb/map_verb.h"
+#include "launch/cli/verb/ps_verb.h"
+#include "launch/cli/verb/stop_verb.h"
 #include "launch/cli/verb/this_machine.h"
+#include "launch/cli/verb/verb_output.h"
+#include "launch/cli/verb/wait_verb.h"
 #include "launch/cli/remote/remote.h"
 #include "launch/cli/option/options.h"
 #include "launch/proto/exit_status.h"
@@ -47,6 +52,13 @@ static void help_verbs(struct buffer *out);
 static const struct verb verbs[] = {
     {"run", "run a parallel program", verb_run, request_help_run},
     {"start", "start an instance in which many jobs can run", verb_start, request_help_start},
+    {"stop", "end an instance and its jobs", stop_verb, stop_verb_help},
+    {"status", "show an instance: nodes, slots, jobs", ps_verb_status, ps_verb_help_status},
+    {"ps", "list jobs of an instance, or their processes", ps_verb, ps_verb_help},
+    {"wait", "wait for jobs of an instance", wait_verb, wait_verb_help},
+    {"attach", "print what a job of an instance prints", wait_verb_attach, wait_verb_help_attach},
+    {"kill", "end jobs of an instance, or ranks of them", kill_verb, kill_verb_help},
+    {"signal", "send a signal to a job or to ranks of it", kill_verb_signal, kill_verb_help_signal},
     {"sim", "simulate a machine of any size", simulate_verb, simulate_help},
     {"alloc", "show the nodes that a run would have", verb_alloc, alloc_verb_help},
     {"map", "show where a run would place its processes", verb_map, map_verb_help},
@@ -58,31 +70,12 @@ static const struct verb verbs[] = {
 
 #define VERBS_COUNT (sizeof(verbs) / sizeof(verbs[0]))
 
-static int fail_command(const struct error *error)
-{
-    fprintf(stderr, "banyan: %s\n", error->text);
-    return EXIT_STATUS_FAILED;
-}
-
-/* Text that was asked for, on stdout. */
-static int print_asked(struct buffer *text)
-{
-    struct error error;
-    int is_written = fwrite(text->data, 1, text->length_bytes, stdout) == text->length_bytes;
-
-    buffer_fini(text);
-    if (is_written && fflush(stdout) == 0)
-        return EXIT_SUCCESS;
-    error_set(&error, -errno, "cannot write to stdout: %s", strerror(errno));
-    return fail_command(&error);
-}
-
 static int print_help(void (*help)(struct buffer *out))
 {
     struct buffer text = {0};
 
     help(&text);
-    return print_asked(&text);
+    return verb_output_print(&text, EXIT_SUCCESS);
 }
 
 /* ---- verbs ---- */
@@ -136,7 +129,7 @@ static int verb_of_instance(const struct instance_verb *verb, int argc, char **a
         rc = verb->parse(&request, argc, argv, &machine.ops, &error);
     this_machine_close(&machine);
     if (rc < 0)
-        return fail_command(&error);
+        return verb_output_fail(&error);
     if (request.wish == RUN_WISH_HELP)
         status = print_help(verb->help);
     else if (request.wish == RUN_WISH_VERSION)
@@ -202,9 +195,9 @@ static int verb_doctor(int argc, char **argv)
 }
 
 /* For verbs that only print. */
-static int verb_print(int argc, char **argv,
-                      int (*verb)(int argc, char *const *argv, const struct request_ops *ops,
-                                  struct buffer *out, struct error *error))
+static int verb_that_prints(int argc, char **argv,
+                            int (*verb)(int argc, char *const *argv, const struct request_ops *ops,
+                                        struct buffer *out, struct error *error))
 {
     struct buffer text = {0};
     struct this_machine machine;
@@ -215,19 +208,19 @@ static int verb_print(int argc, char **argv,
         rc = verb(argc, argv, &machine.ops, &text, &error);
     this_machine_close(&machine);
     if (rc == 0)
-        return print_asked(&text);
+        return verb_output_print(&text, EXIT_SUCCESS);
     buffer_fini(&text);
-    return fail_command(&error);
+    return verb_output_fail(&error);
 }
 
 static int verb_alloc(int argc, char **argv)
 {
-    return verb_print(argc, argv, alloc_verb);
+    return verb_that_prints(argc, argv, alloc_verb);
 }
 
 static int verb_map(int argc, char **argv)
 {
-    return verb_print(argc, argv, map_verb);
+    return verb_that_prints(argc, argv, map_verb);
 }
 
 static void help_verbs(struct buffer *out)
@@ -268,7 +261,7 @@ static int verb_help(int argc, char **argv)
     if (argc < 2)
         return print_help(help_verbs);
     verb = find_verb(argv[1], &error);
-    return verb != NULL ? print_help(verb->help) : fail_command(&error);
+    return verb != NULL ? print_help(verb->help) : verb_output_fail(&error);
 }
 
 static int verb_version(int argc, char **argv)
@@ -276,7 +269,7 @@ static int verb_version(int argc, char **argv)
     struct buffer text = {0};
 
     options_version(&text);
-    return print_asked(&text);
+    return verb_output_print(&text, EXIT_SUCCESS);
 }
 
 /* Options may precede the command: "banyan -v run hostname".  Puts the command first and returns 0,
@@ -319,12 +312,12 @@ int command_main(int argc, char **argv)
         return verb_relay(argc - 2, argv + 2);
     if (argc < 2) {
         error_set(&error, -EINVAL, "no command given; 'banyan help' lists the commands");
-        return fail_command(&error);
+        return verb_output_fail(&error);
     }
     if (argv[1][0] == '-')
         rc = command_first(&argc, argv, &error);
     verb = rc == 0 ? find_verb(argv[1], &error) : NULL;
     if (verb == NULL)
-        return fail_command(&error);
+        return verb_output_fail(&error);
     return verb->function(argc - 1, argv + 1);
 }

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A client of an instance that asks and waits, for verbs such as `banyan ps`: one request at a time, on a blocking
+ * connection.  What the instance says meanwhile about jobs that it has subscribed to is kept from it: such verbs read
+ * messages themselves (instance_message.h).
+ */
+#ifndef LAUNCH_CLI_CLIENT_INSTANCE_CLIENT_H
+#define LAUNCH_CLI_CLIENT_INSTANCE_CLIENT_H
+
+#include <sys/types.h>
+
+#include "alloc/allocation.h"
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/ranges.h"
+#include "pmix/pmi_query.h"
+
+struct instance_client {
+    char *directory;
+    int fd;
+    pid_t root; /* process */
+    struct allocation roster;
+};
+
+/* Finds the instance (instance_search.h) and becomes its client; closed by instance_client_close. */
+int instance_client_open(struct instance_client *ret_client, const char *given,
+                         struct error *error);
+void instance_client_close(struct instance_client *client);
+
+/* The jobs that have not ended; the caller's to fini.  An error is one line. */
+int instance_client_jobs(struct instance_client *client, struct pmi_instance_facts *ret_facts,
+                         struct error *error);
+/* Of a job, or of all (0): any number of pmi_node_facts, encoded, from these places. */
+int instance_client_processes(struct instance_client *client, uint32_t job,
+                              const struct ranges *places, struct buffer *ret_facts,
+                              struct error *error);
+/* kind: enum job_control_kind; ranks: none: all.  -ENOENT if no such job runs, or it has no such rank. */
+int instance_client_control(struct instance_client *client, uint32_t job, uint8_t kind,
+                            uint32_t signal, const struct ranges *ranks, struct error *error);
+
+#endif

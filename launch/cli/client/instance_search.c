@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/cli/client/instance_search.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "launch/exec/session.h"
+#include "launch/proto/control.h"
+
+#define ROOT_SUFFIX ".0" /* of a session directory: the place */
+#define NAMED_MAX   4u   /* in the error */
+
+struct search {
+    uint32_t count;
+    char *first; /* directory */
+    struct buffer names;
+};
+
+/* 1 if a root listens there. */
+static int is_alive(const char *directory)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    int fd, is;
+
+    if ((size_t)snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", directory,
+                         CONTROL_SOCKET) >= sizeof(address.sun_path))
+        return 0;
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return 0;
+    is = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+    close(fd);
+    return is;
+}
+
+static void look_at(struct search *search, const char *parent, const char *name)
+{
+    size_t length = strlen(name), suffix = strlen(ROOT_SUFFIX);
+    char *directory;
+
+    if (length <= suffix || strcmp(name + length - suffix, ROOT_SUFFIX) != 0)
+        return;
+    directory = memory_printf("%s/%s", parent, name);
+    if (!is_alive(directory)) {
+        free(directory);
+        return;
+    }
+    if (search->count++ < NAMED_MAX)
+        buffer_printf(&search->names, "%s%s", search->count > 1 ? ", " : "", directory);
+    if (search->first == NULL)
+        search->first = directory;
+    else
+        free(directory);
+}
+
+static void look_for_roots(struct search *search, const char *tmpdir)
+{
+    char *parent = memory_printf("%s/banyan-%u", session_base(tmpdir), (unsigned int)geteuid());
+    DIR *entries = opendir(parent);
+    const struct dirent *entry;
+
+    while (entries != NULL && (entry = readdir(entries)) != NULL)
+        look_at(search, parent, entry->d_name);
+    if (entries != NULL)
+        closedir(entries);
+    free(parent);
+}
+
+int instance_search(const char *given, const char *tmpdir, char **ret_directory,
+                    struct error *error)
+{
+    struct search search = {.count = 0};
+    int rc = 0;
+
+    if (given == NULL)
+        given = getenv(INSTANCE_VARIABLE);
+    if (given != NULL && given[0] != '\0') {
+        *ret_directory = memory_copy_string(given);
+        return 0;
+    }
+    look_for_roots(&search, tmpdir);
+    assert((search.count > 0) == (search.first != NULL));
+    if (search.count == 0)
+        rc = error_set(error, -ENOENT,
+                       "no instance of yours runs on this machine (in %s); start one with 'banyan "
+                       "start', or name one with --instance DIR",
+                       session_base(tmpdir));
+    else if (search.count > 1)
+        rc = error_set(error, -ENOTUNIQ, "%u instances run; choose one with --instance DIR: %s%s",
+                       search.count, buffer_string(&search.names),
+                       search.count > NAMED_MAX ? ", ..." : "");
+    if (rc == 0)
+        *ret_directory = search.first;
+    else
+        free(search.first);
+    buffer_fini(&search.names);
+    return rc;
+}
