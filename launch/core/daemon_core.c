@@ -274,6 +274,7 @@ static void on_client_message(struct daemon_core *core, const struct daemon_even
 
 static void on_client_closed(struct daemon_core *core, const struct daemon_event *event)
 {
+    daemon_core_request_gone(core, event->place);
     clients_gone(core->clients, event->place);
 }
 

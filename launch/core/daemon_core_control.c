@@ -61,6 +61,15 @@ static int has_ranks(const struct daemon_core *core, const struct job_control *c
                0;
 }
 
+/* What is being started or ended already can still be ended, for example faster. */
+static int is_there(const struct daemon_core *core, const struct job_control *control)
+{
+    if (control->kind == JOB_CONTROL_SIGNAL || !ranges_is_empty(&control->ranks))
+        return instance_job_is_running(core->instance, control->number) && has_ranks(core, control);
+    return instance_job_spec(core->instance, control->number) != NULL &&
+           instance_job_state(core->instance, control->number) != INSTANCE_JOB_ENDED;
+}
+
 int daemon_core_control(struct daemon_core *core, struct wire_reader *reader)
 {
     struct job_control control;
@@ -68,7 +77,7 @@ int daemon_core_control(struct daemon_core *core, struct wire_reader *reader)
 
     if (rc < 0)
         return rc;
-    if (!instance_job_is_running(core->instance, control.number) || !has_ranks(core, &control))
+    if (!is_there(core, &control))
         rc = -ENOENT;
     else
         obey(core, &control);

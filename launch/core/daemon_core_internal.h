@@ -151,6 +151,7 @@ void daemon_core_names_job_event(struct daemon_core *core, const struct job_even
 void daemon_core_request_open(struct daemon_core *core);
 void daemon_core_request_client(struct daemon_core *core, uint32_t client,
                                 const struct control_request *request);
+void daemon_core_request_gone(struct daemon_core *core, uint32_t client);
 /* 1 if it is the answer of a node to one of them. */
 int daemon_core_request_reply(struct daemon_core *core, const struct daemon_event *event);
 void daemon_core_request_close(struct daemon_core *core);

@@ -3,7 +3,8 @@
  * What clients request of the root (CONTROL_REQUEST), as its places do: to control a job, and to know jobs and their
  * processes.  Which processes run is known on their nodes only, so these are asked, at most ASKED_MAX at a time.
  *
- * Cost: nothing without requests; a message and its answer for each node that is asked about.
+ * Cost: nothing without requests; a message and its answer for each node that is asked about, and an answer of
+ * CONTROL_ANSWER_BYTES_MAX for each client that has asked about processes.
  */
 #include "config.h"
 
@@ -27,6 +28,7 @@ struct inquiry {
     struct ranges places;   /* to ask yet */
     struct hash_map *asked; /* ids of the requests that are not answered */
     struct buffer answer;
+    int status; /* of the last node that gave none */
 };
 
 static void answer(struct daemon_core *core, uint32_t client, uint32_t request, int status,
@@ -34,7 +36,9 @@ static void answer(struct daemon_core *core, uint32_t client, uint32_t request, 
 {
     struct control_answer message = {.request = request, .status = status};
 
-    if (data != NULL)
+    if (status == 0 && data != NULL && data->length_bytes > CONTROL_ANSWER_BYTES_MAX)
+        message.status = -EMSGSIZE;
+    if (message.status == 0 && data != NULL)
         message.data = (struct wire_bytes){.data = data->data, .length_bytes = data->length_bytes};
     clients_answer(core->clients, client, &message);
 }
@@ -64,7 +68,7 @@ static void inquiry_go_on(struct daemon_core *core, struct inquiry *inquiry)
     if (hash_map_count(inquiry->asked) > 0)
         return;
     assert(ranges_is_empty(&inquiry->places));
-    answer(core, inquiry->client, inquiry->request, 0, &inquiry->answer);
+    answer(core, inquiry->client, inquiry->request, inquiry->status, &inquiry->answer);
     inquiry_free(inquiry);
 }
 
@@ -73,11 +77,17 @@ static void take_reply(struct inquiry *inquiry, const struct daemon_event *event
 {
     const struct message *message = event->message;
     struct wire_reader reader;
+    int rc;
 
     wire_reader_init(&reader, message != NULL ? message->data : NULL,
                      message != NULL ? message->length_bytes : 0);
-    if (job_reply_decode(event->status, &reader) == 0)
+    rc = job_reply_decode(event->status, &reader);
+    if (rc == 0 && inquiry->answer.length_bytes + wire_left(&reader) > CONTROL_ANSWER_BYTES_MAX)
+        rc = -EMSGSIZE;
+    if (rc == 0)
         buffer_append(&inquiry->answer, reader.position, wire_left(&reader));
+    else if (rc != -EHOSTDOWN)
+        inquiry->status = rc;
 }
 
 int daemon_core_request_reply(struct daemon_core *core, const struct daemon_event *event)
@@ -123,6 +133,33 @@ static void ask_root(struct daemon_core *core, uint32_t client,
     buffer_fini(&facts);
 }
 
+static struct inquiry *inquiry_of(const struct daemon_core *core, uint32_t client)
+{
+    struct list_link *node, *spare;
+
+    list_for_each(&core->inquiries, node, spare)
+    {
+        struct inquiry *inquiry = list_entry(node, struct inquiry, node);
+
+        if (inquiry->client == client)
+            return inquiry;
+    }
+    return NULL;
+}
+
+static void client_asks(struct daemon_core *core, uint32_t client,
+                        const struct control_request *request)
+{
+    if (request->data.length_bytes > CONTROL_QUESTION_BYTES_MAX)
+        answer(core, client, request->request, -EMSGSIZE, NULL);
+    else if (ranges_is_empty(&request->places))
+        ask_root(core, client, request);
+    else if (inquiry_of(core, client) != NULL) /* one at a time */
+        answer(core, client, request->request, -EAGAIN, NULL);
+    else
+        ask_nodes(core, client, request);
+}
+
 void daemon_core_request_client(struct daemon_core *core, uint32_t client,
                                 const struct control_request *request)
 {
@@ -130,14 +167,21 @@ void daemon_core_request_client(struct daemon_core *core, uint32_t client,
 
     assert(daemon_core_is_root(core));
     wire_reader_init(&reader, request->data.data, request->data.length_bytes);
-    if (request->kind == JOB_MESSAGE_QUERY && !ranges_is_empty(&request->places))
-        ask_nodes(core, client, request);
-    else if (request->kind == JOB_MESSAGE_QUERY)
-        ask_root(core, client, request);
+    if (request->kind == JOB_MESSAGE_QUERY)
+        client_asks(core, client, request);
     else
         answer(core, client, request->request,
                request->kind == JOB_MESSAGE_CONTROL ? daemon_core_control(core, &reader) : -ENOTSUP,
                NULL);
+}
+
+/* Replies that still come are nobody's. */
+void daemon_core_request_gone(struct daemon_core *core, uint32_t client)
+{
+    struct inquiry *inquiry = inquiry_of(core, client);
+
+    if (inquiry != NULL)
+        inquiry_free(inquiry);
 }
 
 void daemon_core_request_open(struct daemon_core *core)

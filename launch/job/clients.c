@@ -461,12 +461,17 @@ static void said_request(struct clients *clients, const struct client *client,
     ranges_fini(&request.places);
 }
 
-/* Who wants to hear of its end would wait forever. */
-static void refuse_unknown(struct clients *clients, const struct client *client, uint32_t number)
+/* Who wants to hear of its end would wait forever: there is no such job, or it ends with its family. */
+static void refuse_subscribe(struct clients *clients, const struct client *client, uint32_t number,
+                             const struct client_job *of)
 {
-    char why[64];
+    char why[96];
 
-    snprintf(why, sizeof(why), "no job %u is running", number);
+    if (of == NULL)
+        snprintf(why, sizeof(why), "no job %u is running", number);
+    else
+        snprintf(why, sizeof(why), "job %u was spawned by processes of job %u: wait for that",
+                 number, of->head->number);
     send_refused(clients, client->number, number, why);
 }
 
@@ -480,8 +485,12 @@ static void said_of_job(struct clients *clients, struct client *client, uint8_t 
     struct job_event event = {.kind = JOB_EVENT_SIGNAL};
     int is_own = job != NULL && job->owner == client->number;
 
+    if (type == CONTROL_SUBSCRIBE && of != job) {
+        refuse_subscribe(clients, client, number, of);
+        return;
+    }
     if (job == NULL && type == CONTROL_SUBSCRIBE)
-        refuse_unknown(clients, client, number);
+        refuse_subscribe(clients, client, number, NULL);
     if (job == NULL && !(type == CONTROL_DETACH && number == 0))
         return;
     switch (type) {
@@ -521,7 +530,7 @@ void clients_message(struct clients *clients, uint32_t number, uint8_t type, con
         return;
     if (type == CONTROL_HELLO) {
         said_hello(clients, client, &reader);
-    } else if (!client->greeted || type > CONTROL_REQUEST) {
+    } else if (!client->greeted || (type > CONTROL_DOCTOR && type != CONTROL_REQUEST)) {
         send_refused(clients, number, 0, "a message that nobody expects");
         clients->ops.drop(clients->context, number);
     } else if (type == CONTROL_RUN) {
@@ -699,6 +708,10 @@ void clients_answer(struct clients *clients, uint32_t number, const struct contr
 
     if (client_find(clients, number) == NULL) /* it has gone meanwhile */
         return;
+    if (clients->ops.queued(clients->context, number) > CONTROL_SUBSCRIBER_BYTES_MAX) {
+        clients->ops.drop(clients->context, number); /* it asks, and does not read */
+        return;
+    }
     control_answer_encode(answer, &payload);
     send_buffer(clients, number, CONTROL_ANSWER, &payload);
 }

@@ -40,9 +40,8 @@ enum control_message {
                          * the job as the request if there is none */
     CONTROL_DETACH, /* nothing: it continues without this client; job 0: the instance does */
     /* of the instance */
-    CONTROL_LEAVE,   /* struct control_end: end all jobs and the instance */
-    CONTROL_DOCTOR,  /* string version, u8 has a program, its job_spec: examine the nodes */
-    CONTROL_REQUEST, /* struct control_request: answered by ANSWER */
+    CONTROL_LEAVE,  /* struct control_end: end all jobs and the instance */
+    CONTROL_DOCTOR, /* string version, u8 has a program, its job_spec: examine the nodes */
     /* root -> client */
     CONTROL_WELCOME,  /* struct control_welcome */
     CONTROL_REFUSED,  /* u32 request (0: none), string why */
@@ -63,6 +62,8 @@ enum control_message {
     CONTROL_FAILED,        /* string: why it cannot start, or cannot continue */
     CONTROL_DOCTOR_REPORT, /* doctor_report; then the root ends the instance */
     CONTROL_ANSWER,        /* struct control_answer */
+    /* client -> root; after all others, since versions that differ must understand REFUSED */
+    CONTROL_REQUEST, /* struct control_request: answered by ANSWER */
     CONTROL_MESSAGE_COUNT
 };
 
@@ -137,6 +138,9 @@ struct control_request {
     struct ranges places;   /* to ask instead of the root: QUERY; owned */
     struct wire_bytes data; /* what follows the kind; inside the message */
 };
+
+#define CONTROL_QUESTION_BYTES_MAX (64u * 1024)        /* of a query */
+#define CONTROL_ANSWER_BYTES_MAX   (32u * 1024 * 1024) /* else -EMSGSIZE */
 
 struct control_answer {
     uint32_t request;

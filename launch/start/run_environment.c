@@ -33,6 +33,7 @@ static const char *const own_to_this_node[] = {
     "BANYAN_LOCAL_*",
     "BANYAN_DAEMON", /* where the tests have their programs */
     "BANYAN_PKGLIBDIR",
+    "BANYAN_INSTANCE", /* its root is on this machine */
 };
 
 static int name_matches(const char *pattern, const char *name, size_t name_bytes)

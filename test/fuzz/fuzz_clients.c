@@ -24,7 +24,7 @@ static int64_t credit_bytes; /* that daemons have had back, less what they have 
 
 static void on_send(void *context, uint32_t client, uint8_t type, const void *payload, size_t bytes)
 {
-    assert(client > 0 && type > CONTROL_REQUEST && type < CONTROL_MESSAGE_COUNT);
+    assert(client > 0 && type > CONTROL_DOCTOR && type < CONTROL_REQUEST);
 }
 
 static size_t on_queued(void *context, uint32_t client)

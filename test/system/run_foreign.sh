@@ -94,9 +94,9 @@ done <<'EOT'
 --frobnicate hostname|: --help lists the options
 -x n3_is_not_set hostname|is not set here
 EOT
-run "$banyan" top </dev/null
-unlike "$err" "did you mean" "no command is near to top"
-like "$err" "^banyan: unknown command 'top'; .*'banyan run top' starts a program" "which may be a program"
+run "$banyan" uptime </dev/null
+unlike "$err" "did you mean" "no command is near to uptime"
+like "$err" "^banyan: unknown command 'uptime'; .*'banyan run uptime' starts a program" "which may be a program"
 run "$banyan" alloc --ntasks-per-node 2
 like "$err" "unknown option '--ntasks-per-node': --help lists" "who starts no ranks says nothing of -N"
 run "$banyan" alloc -f hosts

@@ -56,6 +56,8 @@ verb ps -p
 is "$(awk 'NR > 1 { printf "%s ", $2 }' <<<"$out")" "0 1 2 3 4 " "the processes of all jobs"
 verb ps 7
 fails "a job that there is not" 'no job 7 is running'
+verb ps 1:9
+fails "a rank that there is not" 'no job 1 is running that has these ranks'
 verb ps x
 fails "no job" "'x' is no job: expected JOB or JOB:RANKS"
 
@@ -88,6 +90,10 @@ wait "$attached"
 is $? 138 "and at one who has attached"
 verb wait 1
 fails "a job that has ended" 'no job 1 is running'
+BANYAN_INSTANCE=$scratch/none verb ps
+fails "a variable that names none" '^banyan: .BANYAN_INSTANCE: no instance at'
+BANYAN_INSTANCE=$scratch/none verb run -n 1 true
+fails "likewise banyan run" '^banyan: .BANYAN_INSTANCE: no instance at'
 
 in_background two -n 2 sh -c 'echo up; exec sleep 1000'
 two=$pid
@@ -100,10 +106,24 @@ fails "one job of two that there is not" 'no job 99 is running'
 wait "$two"
 is $? 143 "the other is ended"
 like "$(cat "$scratch/two.err")" '^banyan: terminated by the user' "whose client reads why"
+in_background slow -n 1 sh -c 'trap "" TERM; printf "up\n"; while :; do sleep 0.1; done' 'two
+lines'
+slow=$pid
+until_true 20 is_up slow 1 4
+verb ps
+like "$out" '    4  running .* two lines$' "a command of several lines is shown in one"
+"$banyan" wait 99 4 2>"$scratch/wait.err" </dev/null &
+waits=$!
+until_true 20 grep -q 'no job 99' "$scratch/wait.err"
 verb kill --now 3:1
 is $status 0 "a rank that ignores SIGTERM is killed at once"
 wait "$three"
 is $? 137 "which ends its job"
+verb kill --now 4
+wait "$slow"
+is $? 137 "a job that ignores SIGTERM is killed at once"
+wait "$waits"
+is "$? $(wc -l <"$scratch/wait.err")" "125 2" "who waits for it and for one that does not run waits for it"
 verb kill
 fails "nothing to kill" 'expected: banyan kill \[OPTIONS\] JOB\[:RANKS\]...; see'
 
@@ -125,7 +145,7 @@ ok "its directory is gone" test ! -e "$other"
 
 in_background last -n 1 sh -c 'trap "" TERM; echo up; while :; do sleep 0.1; done'
 last=$pid
-until_true 20 is_up last 1 4
+until_true 20 is_up last 1 5
 verb stop
 is "$status$err" 0 "the first, which is the only one again, is stopped with its job"
 wait "$last"

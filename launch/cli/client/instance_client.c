@@ -13,10 +13,11 @@
 #include "launch/cli/client/instance_dial.h"
 #include "launch/cli/client/instance_search.h"
 #include "launch/cli/client/instance_message.h"
+#include "launch/cli/request/request.h"
 #include "launch/proto/control.h"
 #include "launch/proto/job_wire.h"
 
-/* Nodes that do not answer count as lost before that (--patience). */
+/* Nodes that are silent for --patience, by default 60 s, count as lost. */
 #define ANSWER_PATIENCE_MS 90000
 
 int instance_client_open(struct instance_client *ret_client, const char *given, struct error *error)
@@ -30,6 +31,8 @@ int instance_client_open(struct instance_client *ret_client, const char *given, 
         return rc;
     rc = instance_dial(client.directory, &client.roster, &client.fd, error);
     if (rc < 0) {
+        if (given == NULL && getenv(REQUEST_INSTANCE_VARIABLE) != NULL)
+            error_prefix(error, "$" REQUEST_INSTANCE_VARIABLE);
         free(client.directory);
         return rc;
     }
@@ -46,31 +49,58 @@ void instance_client_close(struct instance_client *client)
     allocation_fini(&client->roster);
 }
 
-/* The data of the answer in *ret_data; other messages are skipped. */
-static int await_answer(struct instance_client *client, struct buffer *ret_data)
+static int take_answer(struct wire_reader *reader, struct buffer *ret_data)
 {
-    for (;;) {
-        struct buffer payload = {0};
-        struct control_answer answer;
-        struct wire_reader reader;
-        uint8_t type = 0;
-        int rc = instance_message_read(client->fd, ANSWER_PATIENCE_MS, &type, &payload);
+    struct control_answer answer;
 
-        wire_reader_init(&reader, payload.data, payload.length_bytes);
-        if (rc == 0 && type == CONTROL_ANSWER) {
-            rc = control_answer_decode(&answer, &reader);
-            if (rc == 0 && answer.status == 0)
-                buffer_append(ret_data, answer.data.data, answer.data.length_bytes);
-            rc = rc == 0 ? answer.status : rc;
-        } else if (rc == 0 && type == CONTROL_REFUSED) {
-            rc = -EPROTO;
-        } else if (rc == 0) {
-            buffer_fini(&payload);
-            continue;
-        }
+    if (control_answer_decode(&answer, reader) < 0)
+        return -EBADMSG;
+    if (answer.status == 0)
+        buffer_append(ret_data, answer.data.data, answer.data.length_bytes);
+    return answer.status;
+}
+
+/* 1: it is neither an answer nor a refusal. */
+static int take_message(const struct instance_client *client, uint8_t type,
+                        const struct buffer *payload, struct buffer *ret_data, struct error *error)
+{
+    struct control_refused refused;
+    struct wire_reader reader;
+    int rc;
+
+    wire_reader_init(&reader, payload->data, payload->length_bytes);
+    if (type == CONTROL_REFUSED && control_refused_decode(&refused, &reader) == 0)
+        return error_set(error, -EPROTO, "the instance at %s: %s", client->directory, refused.why);
+    if (type != CONTROL_ANSWER)
+        return 1;
+    rc = take_answer(&reader, ret_data);
+    return rc < 0 ? error_set(error, rc, "the instance at %s cannot answer: %s", client->directory,
+                              strerror(-rc))
+                  : 0;
+}
+
+/* The data of the answer in *ret_data; other messages are skipped. */
+static int await_answer(struct instance_client *client, struct buffer *ret_data,
+                        struct error *error)
+{
+    int rc;
+
+    do {
+        struct buffer payload = {0};
+        uint8_t type = 0;
+
+        rc = instance_message_read(client->fd, ANSWER_PATIENCE_MS, &type, &payload);
+        if (rc == -ETIMEDOUT)
+            error_set(error, rc, "no answer from the instance at %s within %d s", client->directory,
+                      ANSWER_PATIENCE_MS / 1000);
+        else if (rc < 0)
+            error_set(error, rc, "no answer from the instance at %s: %s", client->directory,
+                      rc == -EPIPE ? "its root has ended" : strerror(-rc));
+        else
+            rc = take_message(client, type, &payload, ret_data, error);
         buffer_fini(&payload);
-        return rc;
-    }
+    } while (rc > 0);
+    return rc;
 }
 
 static int ask(struct instance_client *client, const struct control_request *request,
@@ -82,15 +112,10 @@ static int ask(struct instance_client *client, const struct control_request *req
     control_request_encode(request, &payload);
     rc = instance_message_send(client->fd, CONTROL_REQUEST, &payload);
     buffer_fini(&payload);
-    if (rc == 0)
-        rc = await_answer(client, ret_data);
-    if (rc == -ETIMEDOUT)
-        error_set(error, rc, "no answer from the instance at %s within %d s", client->directory,
-                  ANSWER_PATIENCE_MS / 1000);
-    else if (rc < 0 && rc != -ENOENT)
-        error_set(error, rc, "no answer from the instance at %s: %s", client->directory,
-                  rc == -EPIPE ? "its root has ended" : strerror(-rc));
-    return rc;
+    if (rc < 0)
+        return error_set(error, rc, "no answer from the instance at %s: its root has ended",
+                         client->directory);
+    return await_answer(client, ret_data, error);
 }
 
 /* places: NULL: the root. */

@@ -10,10 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "launch/cli/request/request.h"
 #include "launch/exec/session.h"
 #include "launch/proto/control.h"
 
@@ -35,10 +37,10 @@ static int is_alive(const char *directory)
     if ((size_t)snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", directory,
                          CONTROL_SOCKET) >= sizeof(address.sun_path))
         return 0;
-    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
         return 0;
-    is = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+    is = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 || errno == EAGAIN;
     close(fd);
     return is;
 }
@@ -63,10 +65,19 @@ static void look_at(struct search *search, const char *parent, const char *name)
         free(directory);
 }
 
+/* What others can write to says nothing. */
+static int is_private(const char *directory)
+{
+    struct stat status;
+
+    return lstat(directory, &status) == 0 && S_ISDIR(status.st_mode) &&
+           status.st_uid == geteuid() && (status.st_mode & 077) == 0;
+}
+
 static void look_for_roots(struct search *search, const char *tmpdir)
 {
     char *parent = memory_printf("%s/banyan-%u", session_base(tmpdir), (unsigned int)geteuid());
-    DIR *entries = opendir(parent);
+    DIR *entries = is_private(parent) ? opendir(parent) : NULL;
     const struct dirent *entry;
 
     while (entries != NULL && (entry = readdir(entries)) != NULL)
@@ -83,7 +94,7 @@ int instance_search(const char *given, const char *tmpdir, char **ret_directory,
     int rc = 0;
 
     if (given == NULL)
-        given = getenv(INSTANCE_VARIABLE);
+        given = getenv(REQUEST_INSTANCE_VARIABLE);
     if (given != NULL && given[0] != '\0') {
         *ret_directory = memory_copy_string(given);
         return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which instance a verb is about: the one whose session directory is given, else that of $BANYAN_INSTANCE, else the one
- * that this user has started on this machine.  Of several the user must name one.
+ * that this user has started on this machine in tmpdir.  Of several the user must name one.
  *
  * Cost: a look at the user's directory in tmpdir, and a connection to each root there.
  */
@@ -9,8 +9,6 @@
 #define LAUNCH_CLI_CLIENT_INSTANCE_SEARCH_H
 
 #include "base/error.h"
-
-#define INSTANCE_VARIABLE "BANYAN_INSTANCE"
 
 /* given: NULL if it is not; tmpdir: NULL: $TMPDIR, or /tmp.  The caller frees the directory.  -ENOENT if there is
  * none, -ENOTUNIQ with their directories if there are several. */

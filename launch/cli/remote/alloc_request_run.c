@@ -20,6 +20,7 @@
 #include "launch/cli/remote/alloc_request.h"
 #include "launch/cli/remote/alloc_request_terminal.h"
 #include "launch/cli/remote/proxy_child.h"
+#include "launch/cli/request/request.h"
 #include "launch/proto/exit_status.h"
 
 #define PROGRESS_MS 15000
@@ -73,6 +74,7 @@ static void exec_command(void *context)
     if (ends->slave >= 0 && alloc_request_terminal_become(ends->slave) < 0)
         return;
     proxy_child_unblock(&ends->request->child);
+    (void)unsetenv(REQUEST_INSTANCE_VARIABLE); /* it is to run on what it gets */
     execvp(command->words[0], command->words);
     dprintf(STDERR_FILENO, "%s: error: cannot run: %s\n", command->name, strerror(errno));
 }

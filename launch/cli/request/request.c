@@ -476,18 +476,19 @@ static int check_guest(const struct request_settings *settings, struct error *er
 }
 
 /* Nodes, or how they are started, are given for a new instance only. */
-static void take_variable(struct request_settings *settings, const struct request_ops *ops,
-                          struct request_nodes *nodes)
+static int take_variable(struct request_settings *settings, const struct request_ops *ops,
+                         struct request_nodes *nodes)
 {
-    const char *directory = run_environment_get(ops->environment, "BANYAN_INSTANCE");
+    const char *directory = run_environment_get(ops->environment, REQUEST_INSTANCE_VARIABLE);
 
     if (settings->instance != NULL || directory == NULL || directory[0] == '\0' ||
         option_of_start(settings) != NULL)
-        return;
+        return 0;
     settings->instance = directory;
     if (settings->verbose > 0)
-        snprintf(nodes->notice, sizeof(nodes->notice), "in the instance %.200s ($BANYAN_INSTANCE)",
-                 directory);
+        snprintf(nodes->notice, sizeof(nodes->notice),
+                 "in the instance %.200s ($" REQUEST_INSTANCE_VARIABLE ")", directory);
+    return 1;
 }
 
 static int find_nodes(const struct request_settings *settings, const struct request_ops *ops,
@@ -511,6 +512,7 @@ static int make_request(const struct request_apps *apps, int needs_program,
 {
     struct request_settings settings = apps->items[0].settings;
     struct request_nodes nodes = {.slots_given = true};
+    int by_variable = 0;
     int rc;
 
     settings.processes = (uint32_t)request_apps_processes(apps);
@@ -518,9 +520,11 @@ static int make_request(const struct request_apps *apps, int needs_program,
     if (rc == 0 && apps->items[0].argc == 0 && needs_program)
         rc = error_set(error, -EINVAL, "no program given; usage: banyan run [OPTIONS] PROGRAM");
     if (rc == 0 && needs_program)
-        take_variable(&settings, ops, &nodes);
+        by_variable = take_variable(&settings, ops, &nodes);
     if (rc == 0)
         rc = find_nodes(&settings, ops, &nodes, request, error);
+    if (rc < 0 && by_variable)
+        error_prefix(error, "$" REQUEST_INSTANCE_VARIABLE);
     if (rc < 0)
         return rc;
     if (settings.instance == NULL)

@@ -19,6 +19,9 @@
 #define RUN_RANDOM_BYTES (8 + SECRET_BYTES)
 #define RUN_NOTICE_BYTES 240
 
+/* The directory of the instance, where none is given. */
+#define REQUEST_INSTANCE_VARIABLE "BANYAN_INSTANCE"
+
 /* Facts of this machine and callbacks to query it.  The caller owns all. */
 struct request_ops {
     char *const *environment;

@@ -109,14 +109,14 @@ static int verb_relay(int argc, char **argv)
 }
 
 /* A verb that an instance carries out. */
-struct instance_verb {
+struct request_verb {
     int (*parse)(struct run_request *ret_request, int argc, char *const *argv,
                  const struct request_ops *ops, struct error *error);
     void (*help)(struct buffer *out);
     int (*carry_out)(struct run_request *request, uint64_t start_ns);
 };
 
-static int verb_of_instance(const struct instance_verb *verb, int argc, char **argv)
+static int verb_of_instance(const struct request_verb *verb, int argc, char **argv)
 {
     uint64_t start_ns = loop_now_ns();
     struct this_machine machine;
@@ -154,7 +154,7 @@ static int carry_out_run(struct run_request *request, uint64_t start_ns)
 
 static int verb_run(int argc, char **argv)
 {
-    static const struct instance_verb verb = {request_parse_run, request_help_run, carry_out_run};
+    static const struct request_verb verb = {request_parse_run, request_help_run, carry_out_run};
     const char *login = remote_submit_wanted(argc, argv);
     const char *wanted = alloc_request_wanted(argc, argv);
 
@@ -174,8 +174,8 @@ static int carry_out_start(struct run_request *request, uint64_t start_ns)
 
 static int verb_start(int argc, char **argv)
 {
-    static const struct instance_verb verb = {request_parse_start, request_help_start,
-                                              carry_out_start};
+    static const struct request_verb verb = {request_parse_start, request_help_start,
+                                             carry_out_start};
 
     return verb_of_instance(&verb, argc, argv);
 }
@@ -188,8 +188,8 @@ static int carry_out_doctor(struct run_request *request, uint64_t start_ns)
 
 static int verb_doctor(int argc, char **argv)
 {
-    static const struct instance_verb verb = {request_parse_doctor, request_help_doctor,
-                                              carry_out_doctor};
+    static const struct request_verb verb = {request_parse_doctor, request_help_doctor,
+                                             carry_out_doctor};
 
     return verb_of_instance(&verb, argc, argv);
 }

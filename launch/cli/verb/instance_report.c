@@ -45,6 +45,16 @@ static void print_command(const struct pmi_job_facts *job, struct buffer *out)
         buffer_printf(out, "%s%s", app > 0 ? " : " : "", job->apps[app].command);
 }
 
+/* Arguments of programs must neither break the line nor control the terminal. */
+static const char *one_line(struct buffer *text)
+{
+    for (size_t i = 0; i < text->length_bytes; i++) {
+        if ((unsigned char)text->data[i] < ' ' || text->data[i] == 0x7f)
+            text->data[i] = ' ';
+    }
+    return buffer_string(text);
+}
+
 static const char *state_of(const struct pmi_process_facts *process, char word[WORD_BYTES])
 {
     const char *name = sigabbrev_np((int)process->code);
@@ -207,15 +217,16 @@ void instance_report_jobs(const struct instance_report *report, int as_json, str
     buffer_append_string(out, "  JOB  STATE     PROCESSES  NODES             COMMAND\n");
     for (uint32_t i = 0; i < report->facts->jobs_count; i++) {
         const struct pmi_job_facts *job = &report->facts->jobs[i];
-        struct buffer nodes = {0};
+        struct buffer nodes = {0}, command = {0};
 
         if (has_ended(job))
             continue;
         print_places(report, &job->places, &nodes);
         buffer_printf(out, "%5u  %-8s %10u  %-16s  ", job->number, phases[job->phase], job->size,
                       buffer_string(&nodes));
-        print_command(job, out);
-        buffer_append_string(out, "\n");
+        print_command(job, &command);
+        buffer_printf(out, "%s\n", one_line(&command));
+        buffer_fini(&command);
         buffer_fini(&nodes);
     }
 }

@@ -22,7 +22,7 @@ struct instance_settings {
     {                                                                                      \
         .kind = OPTION_TEXT, .name = "instance", .value = "DIR", INSTANCE_FIELD(instance), \
         .help = "the instance whose directory 'banyan start' has printed (default: "       \
-                "$BANYAN_INSTANCE, or the only one of yours on this machine)"              \
+                "$BANYAN_INSTANCE, or the only one of yours in $TMPDIR on this machine)"   \
     }
 #define OPTION_ROW_JSON                                                                 \
     {                                                                                   \

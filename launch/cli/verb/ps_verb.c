@@ -136,8 +136,10 @@ static int add_word(struct instance_client *client, const char *word,
     if (rc < 0)
         return rc;
     job = pmi_instance_facts_find(report->facts, parsed.job);
-    if (job == NULL)
+    if (job == NULL || job->phase == PMI_JOB_ENDED)
         rc = error_set(error, -ENOENT, "no job %u is running", parsed.job);
+    else if (!ranges_is_empty(&parsed.ranks) && ranges_max(&parsed.ranks) >= job->size)
+        rc = error_set(error, -ENOENT, "no job %u is running that has these ranks", parsed.job);
     else
         rc = add_nodes(client, job, &parsed.ranks, report, error);
     job_word_fini(&parsed);
@@ -152,8 +154,10 @@ static int add_all(struct instance_client *client, char *const *words,
 
     for (size_t i = 0; words[i] != NULL && rc == 0; i++)
         rc = add_word(client, words[i], report, error);
-    for (uint32_t i = 0; words[0] == NULL && i < report->facts->jobs_count && rc == 0; i++)
-        rc = add_nodes(client, &report->facts->jobs[i], &all, report, error);
+    for (uint32_t i = 0; words[0] == NULL && i < report->facts->jobs_count && rc == 0; i++) {
+        if (report->facts->jobs[i].phase != PMI_JOB_ENDED)
+            rc = add_nodes(client, &report->facts->jobs[i], &all, report, error);
+    }
     return rc;
 }
 

@@ -16,6 +16,7 @@
 #include "launch/cli/option/job_word.h"
 #include "launch/cli/verb/instance_verb.h"
 #include "launch/proto/control.h"
+#include "launch/proto/exit_status.h"
 
 static const struct option_rule wait_rules[] = {
     OPTION_ROW_INSTANCE, OPTION_ROWS_ABOUT(struct instance_settings, help, version)};
@@ -44,6 +45,7 @@ struct waiting {
     int prints;
     struct ranges jobs; /* that have not ended */
     uint32_t status;
+    int is_refused; /* one of them: that is the status */
 };
 
 /* ---- messages ---- */
@@ -82,19 +84,23 @@ static void take_end(struct waiting *waiting, uint32_t job, struct wire_reader *
     if (control_job_end_decode(&end, reader) < 0)
         return;
     ranges_remove(&waiting->jobs, job, job);
-    if (end.status > waiting->status)
+    if (end.status > waiting->status && !waiting->is_refused)
         waiting->status = end.status;
     if (end.text[0] != '\0')
         fprintf(stderr, "banyan: job %u: %s\n", job, end.text);
 }
 
-static int take_refusal(struct wire_reader *reader, struct error *error)
+/* The others are still waited for. */
+static void take_refusal(struct waiting *waiting, struct wire_reader *reader)
 {
     struct control_refused refused;
 
-    return control_refused_decode(&refused, reader) == 0
-               ? error_set(error, -ENOENT, "%s", refused.why)
-               : 0;
+    if (control_refused_decode(&refused, reader) < 0)
+        return;
+    fprintf(stderr, "banyan: %s\n", refused.why);
+    ranges_remove(&waiting->jobs, refused.request, refused.request);
+    waiting->status = EXIT_STATUS_FAILED;
+    waiting->is_refused = 1;
 }
 
 static int take_message(struct waiting *waiting, uint8_t type, const struct buffer *payload,
@@ -105,7 +111,7 @@ static int take_message(struct waiting *waiting, uint8_t type, const struct buff
 
     wire_reader_init(&reader, payload->data, payload->length_bytes);
     if (type == CONTROL_REFUSED)
-        return take_refusal(&reader, error);
+        take_refusal(waiting, &reader);
     if (type == CONTROL_TEXT && waiting->prints) {
         root_process_print_text(&reader);
         return 0;

@@ -20,6 +20,7 @@
 #include "fabric/file_read.h"
 #include "launch/cli/client/instance_dial.h"
 #include "launch/cli/client/instance_search.h"
+#include "launch/cli/request/request.h"
 #include "launch/cli/client/instance_message.h"
 #include "launch/cli/verb/instance_verb.h"
 #include "launch/cli/verb/kill_verb.h"
@@ -249,6 +250,7 @@ static void test_verbs(void)
     says(ps_verb, "ps", 0, "    3  running           2  n2                ./app\n");
     says(ps_verb, "ps 3:1 --json", 0, "\"pid\": 101");
     says(ps_verb, "ps 4", 125, "no job 4 is running");
+    says(ps_verb, "ps 3:2", 125, "no job 3 is running that has these ranks");
     says(ps_verb, "ps --help", 0, "Usage: banyan ps");
     says(ps_verb, "ps --version", 0, "banyan " PACKAGE_VERSION);
     says(ps_verb, "ps --jsn", 125, "--json");
@@ -260,6 +262,8 @@ static void test_verbs(void)
     says(kill_verb_signal, "signal HUP", 125, "expected: banyan signal");
     says(wait_verb, "wait 3", 7, "banyan: job 3: rank 1 on n2 exited with status 7");
     says(wait_verb, "wait 4", 125, "no such job");
+    says(wait_verb, "wait 4 3", 125,
+         "no such job\nbanyan: job 3: rank 1 on n2 exited with status 7");
     says(wait_verb, "wait 3:1", 125, "ranks cannot be waited for");
     says(wait_verb_attach, "attach 3", 7, "hello\n");
 }
@@ -288,11 +292,14 @@ static void test_find(void)
     second = root_begin("node.1");
     finds(NULL, "/first.0", 0, "the only one");
     finds("given", "given", 0, "a given one");
-    setenv(INSTANCE_VARIABLE, "variable", 1);
+    setenv(REQUEST_INSTANCE_VARIABLE, "variable", 1);
     finds(NULL, "variable", 0, "that of the variable");
-    setenv(INSTANCE_VARIABLE, "", 1);
+    setenv(REQUEST_INSTANCE_VARIABLE, "", 1);
     finds(NULL, "/first.0", 0, "an empty variable is none");
-    unsetenv(INSTANCE_VARIABLE);
+    unsetenv(REQUEST_INSTANCE_VARIABLE);
+    (void)chmod(parent, 0755);
+    finds(NULL, NULL, -ENOENT, "a directory that others can enter");
+    (void)chmod(parent, 0700);
     root_end(second, "node.1");
     second = root_begin("second.0");
     finds(NULL, NULL, -ENOTUNIQ, "two");
@@ -330,7 +337,7 @@ int main(void)
     if (mkdtemp(base) == NULL)
         bail_out("mkdtemp");
     setenv("TMPDIR", base, 1);
-    unsetenv(INSTANCE_VARIABLE);
+    unsetenv(REQUEST_INSTANCE_VARIABLE);
     parent = memory_printf("%s/banyan-%u", base, (unsigned int)geteuid());
     (void)mkdir(parent, 0700);
     test_message();

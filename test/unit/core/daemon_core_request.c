@@ -8,6 +8,7 @@
 #include "launch/core/daemon_core_internal.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "launch/proto/control.h"
@@ -68,7 +69,12 @@ static int pmi_query(void *context, const void *data, size_t bytes, struct buffe
 }
 
 static const struct daemon_pmi_ops pmi_ops = {.query = pmi_query};
-static const struct daemon_client_ops client_ops = {.send = client_send};
+static size_t client_queued(void *context, uint32_t client)
+{
+    return 0;
+}
+
+static const struct daemon_client_ops client_ops = {.send = client_send, .queued = client_queued};
 static const struct daemon_ops ops = {.now_ns = lone_core_now_ns,
                                       .pmi = &pmi_ops,
                                       .clients = &client_ops};
@@ -148,13 +154,33 @@ static void test_query(void)
     ask(core, 4, JOB_MESSAGE_QUERY, "who", places_of(2, 9));
     heard("2 is asked who\n3 is asked who\n4 is asked who\n", "nodes are asked, if there are such");
     reply(core, 2, 0, "three ");
-    reply(core, 3, -ECONNRESET, NULL);
+    reply(core, 3, -EHOSTDOWN, NULL);
     reply(core, 77, 0, "stranger");
     heard("", "it waits for all of them");
     reply(core, 1, 0, "two");
     heard("answer 4 to 2: 0 three two\n", "a node that is lost has nothing to say");
     ask(core, 5, JOB_MESSAGE_QUERY, "who", places_of(8, 9));
     heard("answer 5 to 2: 0 \n", "nobody is asked of nodes that there are not");
+    daemon_core_destroy(core);
+}
+
+static void test_limits(void)
+{
+    struct daemon_core *core = root_with_client();
+    char *text = memory_allocate_zeroed(CONTROL_QUESTION_BYTES_MAX + 2);
+
+    memset(text, 'x', CONTROL_QUESTION_BYTES_MAX + 1);
+    ask(core, 1, JOB_MESSAGE_QUERY, text, places_of(1, 4));
+    heard("answer 1 to 2: -90 \n", "a question that is too long is refused");
+    free(text);
+    last_id = 0;
+    ask(core, 2, JOB_MESSAGE_QUERY, "who", places_of(1, 2));
+    buffer_clear(&calls);
+    ask(core, 3, JOB_MESSAGE_QUERY, "who", places_of(1, 2));
+    heard("answer 3 to 2: -11 \n", "a client asks nodes one question at a time");
+    reply(core, 1, 0, "one");
+    reply(core, 2, -ENOTSUP, NULL);
+    heard("answer 2 to 2: -95 \n", "a node that refuses is an error");
     daemon_core_destroy(core);
 }
 
@@ -195,6 +221,7 @@ int main(void)
 {
     lone_core_open();
     test_query();
+    test_limits();
     test_gone();
     test_control();
     lone_core_close();

@@ -466,6 +466,23 @@ static void test_request(void)
               "client 2 -> root: SUBSCRIBE of job 5\n"
               "root -> client 2: REFUSED\n",
               "nobody waits for a job that there is not");
+    run(2, 1);
+    job_spawns(1);
+    buffer_clear(&trace);
+    of_job(2, CONTROL_SUBSCRIBE, "SUBSCRIBE", 2, NULL);
+    is_string(buffer_string(&trace),
+              "client 2 -> root: SUBSCRIBE of job 2\n"
+              "root -> client 2: REFUSED\n",
+              "nor for one that ends with its family");
+    buffer_clear(&trace);
+    queued_bytes = CONTROL_SUBSCRIBER_BYTES_MAX + 1;
+    buffer_clear(&payload);
+    control_request_encode(&request, &payload);
+    say(2, CONTROL_REQUEST, &payload);
+    is_string(buffer_string(&trace),
+              "client 2 requests 7: kind 2, 1 bytes\n"
+              "root drops client 2\n",
+              "a client that asks and does not read is dropped");
     end();
 }
 
