@@ -30,7 +30,6 @@
 #define CONTROLS      500
 #define CONTROL_NS    1000000ull /* between two of them */
 #define FLOOD_FRAMES  64         /* always queued: 4 MiB */
-#define P99_NS_MAX    2000000ull
 #define STALLED_BYTES (1024 * 1024)
 
 static const unsigned char secret[LINK_SECRET_BYTES] = "the secret of this test instance";
@@ -178,9 +177,6 @@ static void test_flood(uint8_t class, const char *name, uint32_t window_bytes)
     ok(waited_bytes_max <= window_bytes + LINK_CHUNK_BYTES,
        "beside a flood of %s a control frame waits for a window and a chunk at most", name);
     ok(flood_bytes > 8ull * CONTROLS * LINK_CHUNK_BYTES / 4, "and it was a flood");
-#ifndef BANYAN_SANITIZED
-    ok(waited_ns[CONTROLS * 99 / 100] <= P99_NS_MAX, "in time: at most 2 ms at p99");
-#endif
     link_set_destroy(near);
     link_set_destroy(far);
     flood_bytes = 0;
