@@ -234,6 +234,7 @@ static void check_limits(const struct doctor_request *request)
     (void)request;
     check_files(cores > 0 ? cores : 1);
     check_processes(cores > 0 ? cores : 1);
+    doctor_check_autogroup();
 }
 
 /* name is the purpose of the directory: each virtual node has a different path for TMPDIR, and equal

@@ -23,6 +23,10 @@ void doctor_check_pmix(const struct doctor_request *request);
 void doctor_check_mpi(const struct doctor_request *request);
 void doctor_check_program(const struct doctor_request *request);
 
+/* doctor_kernel.c */
+/* Part of the limits: a kernel that starves busy processes. */
+void doctor_check_autogroup(void);
+
 /* doctor_leftovers.c */
 void doctor_check_leftovers(const struct doctor_request *request);
 
