@@ -27,7 +27,7 @@ static void try_report(const uint8_t *data, size_t data_bytes)
         wire_reader_init(&reader, merged.data, merged.length_bytes);
         doctor_report_fini(&report);
         assert(doctor_report_decode(&report, &reader) == 0); /* what we write we can read */
-        doctor_print_table(&report, names, &text);
+        doctor_print_table(&report, names, 1, &text);
         doctor_print_json(&report, names, &text);
         doctor_report_fini(&report);
     }

@@ -18,11 +18,11 @@ printf '10.1.0.1 front\n10.1.0.2 n1\n10.1.0.3 n2\n10.1.0.4 n3\n' >"$scratch/n1.h
 cp "$scratch/n1.hosts" "$scratch/n2.hosts"
 cp "$scratch/n1.hosts" "$scratch/n3.hosts"
 
-# doctor OPTION...: over n1, n2, n3 in a line, from front.
+# doctor OPTION...: over n1, n2, n3 in a line, from front, with all facts.
 doctor() {
     new_mark
     run env BT_MARK="$mark" nsenter --net=/run/netns/front timeout 300 "$banyan" doctor \
-        --ssh-agent "$agent" --tmpdir "$TMPDIR" --start-timeout 60 --radix 2 --host 'n[1-3]' "$@" \
+        --ssh-agent "$agent" --tmpdir "$TMPDIR" --start-timeout 60 --radix 2 --host 'n[1-3]' -v "$@" \
         </dev/null
 }
 
@@ -47,7 +47,6 @@ like "$out" $'start +n\\[1-3\\] ' "nodes are grouped"
 like "$out" $'network +\\(here\\),n\\[1-3\\] +listens on eth0 10\\.1\\.0\\.0/24\n' "networks"
 like "$out" $'leftovers +\\(here\\),n\\[1-3\\] +none' "leftovers"
 like "$out" $'clock +n\\[1-3\\] +agrees with this machine' "clocks"
-is "$err" "" "nothing is said beside the table"
 nothing_left "it leaves nothing behind itself"
 [ "$status" = 0 ] || diag "$out"
 doctor --json ls
@@ -65,7 +64,7 @@ fi
 # Nodes that do not start are no end: here the first and with it the place of those below it.
 new_mark
 run env BT_MARK="$mark" nsenter --net=/run/netns/front timeout 300 "$banyan" doctor --ssh-agent \
-    "$agent" --tmpdir "$TMPDIR" --start-timeout 60 --radix 2 --host 'x1,n1,n2,x2,n3' </dev/null
+    "$agent" --tmpdir "$TMPDIR" --start-timeout 60 --radix 2 --host 'x1,n1,n2,x2,n3' -v </dev/null
 finds 'start +! +x\[1-2\] +agent exited 255: ssh: Could not resolve hostname x1 \(reported by x1\)' "a node that does not start: its words"
 like "$out" 'try by hand: .*agent x1 .*banyand --version' "and what to try"
 like "$out" ' n\[1-3\] +its daemon starts and joins' "the others are started in its stead"
@@ -261,9 +260,13 @@ like "$status $out" '^0 .*leftovers +\(here\),n\[1-3\] +none' "nothing is left t
 
 # Virtual nodes: no name service is asked for them.
 new_mark
-run env BT_MARK="$mark" timeout 300 "$banyan" doctor --virtual-nodes 6 --radix 2 --tmpdir "$TMPDIR" sh
+run env BT_MARK="$mark" timeout 300 "$banyan" doctor -v --virtual-nodes 6 --radix 2 --tmpdir "$TMPDIR" sh
 like "$status $out" '^0 .*name +v\[1-6\] +is a virtual node' "virtual nodes"
 nothing_left "virtual nodes: nothing is left"
+run timeout 300 "$banyan" doctor --virtual-nodes 2 --tmpdir "$TMPDIR" sh
+like "$status $out" '^0 (.*[^ ]  .*)?No problems found on 2 nodes' "without -v it says so"
+unlike "$out" 'agrees with|listens on|shared libraries' "and no facts"
+is "$err" "" "nothing is printed beside the table"
 
 # The end.
 new_mark

@@ -85,7 +85,8 @@ void request_help_doctor(struct buffer *out)
         out,
         "Usage: banyan doctor [OPTIONS] [PROGRAM]\n\n"
         "Examines the nodes of an allocation as a run would use them, and says how to fix each\n"
-        "problem.  With a PROGRAM, also checks that the nodes have it and its libraries.\n");
+        "problem.  With a PROGRAM, also checks that the nodes have it and its libraries.  With -v,\n"
+        "also prints what is in order.\n");
     options_help(request_settings_doctor_rules(), out);
     buffer_append_string(out,
                          "\nExit status: 0 no problem found, 1 a problem was found, 125 banyan "

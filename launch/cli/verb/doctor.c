@@ -232,7 +232,7 @@ static int print_report(const struct visit *visit)
     if (visit->request->json)
         rc = doctor_print_json(&visit->report, names, &text);
     else
-        doctor_print_table(&visit->report, names, &text);
+        doctor_print_table(&visit->report, names, visit->request->verbose > 0, &text);
     if (rc == 0 && (fwrite(text.data, 1, text.length_bytes, stdout) != text.length_bytes ||
                     fflush(stdout) != 0))
         rc = -errno;

@@ -63,12 +63,19 @@ static void name_texts(const struct doctor_finding *finding, const struct hostli
     report_line_print(finding->remedy, name, 1, remedy);
 }
 
-static size_t nodes_width(const struct doctor_report *report, const struct hostlist *names)
+/* Of the findings of the levels before end; 0 if there are none. */
+static size_t nodes_width(const struct doctor_report *report, const struct hostlist *names,
+                          enum doctor_level end)
 {
-    size_t width = strlen("NODES");
+    size_t width = 0;
 
     for (uint32_t i = 0; i < report->count; i++) {
         struct buffer text = {0};
+
+        if (report->items[i].level >= end)
+            continue;
+        if (width < strlen("NODES"))
+            width = strlen("NODES");
         print_places(&report->items[i].places, names, &text);
         if (text.length_bytes > width)
             width = text.length_bytes;
@@ -93,40 +100,63 @@ static void print_summary(const struct doctor_report *report, const struct hostl
         problems += report->items[i].level == DOCTOR_PROBLEM;
     doctor_report_ill(report, &ill);
     if (problems == 0) {
-        buffer_printf(out, "\nNo problems found on %u node%s.\n", hostlist_count(names),
+        buffer_printf(out, "No problems found on %u node%s.\n", hostlist_count(names),
                       hostlist_count(names) == 1 ? "" : "s");
     } else {
-        buffer_printf(out, "\n%u problem%s (!): ", problems, problems == 1 ? "" : "s");
+        buffer_printf(out, "%u problem%s (!): ", problems, problems == 1 ? "" : "s");
         print_places(&ill, names, out);
         buffer_append_string(out, "\n");
     }
     ranges_fini(&ill);
 }
 
-void doctor_print_table(const struct doctor_report *report, const struct hostlist *names,
-                        struct buffer *out)
+static void print_finding(struct buffer *out, size_t width, const char *topic,
+                          const struct doctor_finding *finding, const struct hostlist *names)
 {
     static const char *const marks[DOCTOR_LEVEL_COUNT] = {
         [DOCTOR_PROBLEM] = "!", [DOCTOR_NOTE] = "-", [DOCTOR_FACT] = " "};
-    size_t width = nodes_width(report, names);
+    struct buffer nodes = {0}, text = {0}, remedy = {0};
+
+    print_places(&finding->places, names, &nodes);
+    name_texts(finding, names, &text, &remedy);
+    print_row(out, width, topic, marks[finding->level], buffer_string(&nodes),
+              buffer_string(&text));
+    if (remedy.length_bytes > 0)
+        buffer_printf(out, "%*s  -> %s\n", (int)width + 12, "", buffer_string(&remedy));
+    buffer_fini(&nodes);
+    buffer_fini(&text);
+    buffer_fini(&remedy);
+}
+
+/* The findings of one level, by topic; each topic is named once. */
+static void print_level(struct buffer *out, size_t width, enum doctor_level level,
+                        const struct doctor_report *report, const struct hostlist *names)
+{
     enum doctor_topic last = DOCTOR_TOPIC_COUNT;
 
-    print_row(out, width, "CHECK", " ", "NODES", "FINDING");
     for (uint32_t i = 0; i < report->count; i++) {
         const struct doctor_finding *finding = &report->items[i];
-        struct buffer nodes = {0}, text = {0}, remedy = {0};
 
-        print_places(&finding->places, names, &nodes);
-        name_texts(finding, names, &text, &remedy);
-        print_row(out, width,
-                  finding->topic != last ? doctor_report_topic_name(finding->topic) : "",
-                  marks[finding->level], buffer_string(&nodes), buffer_string(&text));
-        if (remedy.length_bytes > 0)
-            buffer_printf(out, "%*s  -> %s\n", (int)width + 12, "", buffer_string(&remedy));
+        if (finding->level != level)
+            continue;
+        print_finding(out, width,
+                      finding->topic != last ? doctor_report_topic_name(finding->topic) : "",
+                      finding, names);
         last = finding->topic;
-        buffer_fini(&nodes);
-        buffer_fini(&text);
-        buffer_fini(&remedy);
+    }
+}
+
+void doctor_print_table(const struct doctor_report *report, const struct hostlist *names,
+                        int has_facts, struct buffer *out)
+{
+    enum doctor_level end = has_facts ? DOCTOR_LEVEL_COUNT : DOCTOR_FACT;
+    size_t width = nodes_width(report, names, end);
+
+    if (width > 0) {
+        print_row(out, width, "CHECK", " ", "NODES", "FINDING");
+        for (enum doctor_level level = DOCTOR_PROBLEM; level < end; level++)
+            print_level(out, width, level, report, names);
+        buffer_append_string(out, "\n");
     }
     print_summary(report, names, out);
 }

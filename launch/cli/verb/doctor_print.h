@@ -9,8 +9,9 @@
 #include "base/buffer.h"
 #include "launch/proto/doctor_report.h"
 
+/* Problems first, then notes and, with has_facts, facts. */
 void doctor_print_table(const struct doctor_report *report, const struct hostlist *names,
-                        struct buffer *out);
+                        int has_facts, struct buffer *out);
 /* -ENOMEM if the JSON library is out of memory. */
 int doctor_print_json(const struct doctor_report *report, const struct hostlist *names,
                       struct buffer *out);

@@ -15,13 +15,14 @@ static void add(struct doctor_report *report, enum doctor_topic topic, enum doct
     ranges_fini(&places);
 }
 
-static void is_table(const struct doctor_report *report, const char *expected, const char *name)
+static void is_table(const struct doctor_report *report, int has_facts, const char *expected,
+                     const char *name)
 {
     struct hostlist *names = hostlist_create();
     struct buffer text = {0};
 
     hostlist_parse(names, "n[1-9]", NULL);
-    doctor_print_table(report, names, &text);
+    doctor_print_table(report, names, has_facts, &text);
     is_string(buffer_string(&text), expected, "%s", name);
     buffer_fini(&text);
     hostlist_destroy(names);
@@ -31,21 +32,33 @@ static void test_table(void)
 {
     struct doctor_report report = {0};
 
-    is_table(&report, "CHECK       NODES  FINDING\n\nNo problems found on 9 nodes.\n",
-             "nothing is well");
+    is_table(&report, 1, "No problems found on 9 nodes.\n", "nothing is well");
     add(&report, DOCTOR_SPACE, DOCTOR_FACT, 0, 4, "room", NULL);
     add(&report, DOCTOR_SPACE, DOCTOR_FACT, 6, 9, "room", NULL);
+    is_table(&report, 0, "No problems found on 9 nodes.\n", "facts are left out");
+    is_table(&report, 1,
+             "CHECK       NODES              FINDING\n"
+             "space       (here),n[1-4,6-9]  room\n"
+             "\nNo problems found on 9 nodes.\n",
+             "unless they are asked for");
     add(&report, DOCTOR_SPACE, DOCTOR_PROBLEM, 5, 5, "none\n", "make some");
     add(&report, DOCTOR_NAME, DOCTOR_NOTE, 2, 2, "odd", NULL);
     ok(!doctor_report_is_well(&report), "a problem is not well");
-    is_table(&report,
+    is_table(&report, 1,
              "CHECK       NODES              FINDING\n"
-             "name      - n2                 odd\n"
              "space     ! n5                 none \n"
              "                               -> make some\n"
-             "            (here),n[1-4,6-9]  room\n"
+             "name      - n2                 odd\n"
+             "space       (here),n[1-4,6-9]  room\n"
              "\n1 problem (!): n5\n",
-             "in order, problems first, equal ones together");
+             "problems first, then notes, then facts; equal ones together");
+    is_table(&report, 0,
+             "CHECK       NODES  FINDING\n"
+             "space     ! n5     none \n"
+             "                   -> make some\n"
+             "name      - n2     odd\n"
+             "\n1 problem (!): n5\n",
+             "without facts the column is as wide as what it shows");
     doctor_report_fini(&report);
 }
 
