@@ -281,11 +281,9 @@ static int make_instance(const struct request_settings *settings, const struct r
 
     if (rc < 0)
         return rc;
-    if (settings->radix > nodes_count && settings->radix > 2)
-        return error_set(error, -EINVAL,
-                         "option --radix: must be a whole number from 2 to the number of nodes "
-                         "(%u), not '%u'",
-                         nodes_count, settings->radix);
+    rc = request_settings_check_radix(settings, nodes_count, error);
+    if (rc < 0)
+        return rc;
     name_session(instance, ops);
     instance->places = nodes_count + 1;
     if (settings->radix > 0)

@@ -4,6 +4,7 @@
 #include "launch/cli/request/request_settings.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -392,10 +393,8 @@ static const char *const start_names[] = {
 
 #define START_NAMES (sizeof(start_names) / sizeof(start_names[0]))
 
-/* The table of a verb that takes the named options of run and one extra option; rules has room for
- * names_count + 3. */
-static void make_rules(const char *const *names, size_t names_count, const struct option_rule *own,
-                       struct option_rule *rules)
+void request_settings_make_rules(const char *const *names, size_t names_count,
+                                 const struct option_rule *own, struct option_rule *rules)
 {
     size_t count = 0;
 
@@ -406,31 +405,45 @@ static void make_rules(const char *const *names, size_t names_count, const struc
             if (rule->kind != OPTION_HEADING && strcmp(rule->name, names[i]) == 0)
                 rules[count++] = *rule;
     assert(count == names_count + 1);
-    rules[count++] = *own;
+    while (own->kind != OPTION_END)
+        rules[count++] = *own++;
     rules[count] = (struct option_rule){.kind = OPTION_END};
 }
 
 const struct option_rule *request_settings_start_rules(void)
 {
-    static const struct option_rule own = {
-        .kind = OPTION_FLAG,
-        .name = "daemonize",
-        FIELD(daemonize),
-        .help = "return when the instance is ready; end it with SIGTERM to its root"};
+    static const struct option_rule own[] = {
+        {.kind = OPTION_FLAG,
+         .name = "daemonize",
+         FIELD(daemonize),
+         .help = "return when the instance is ready; end it with SIGTERM to its root"},
+        {.kind = OPTION_END}};
     static struct option_rule rules[START_NAMES + 3];
 
-    make_rules(start_names, START_NAMES, &own, rules);
+    request_settings_make_rules(start_names, START_NAMES, own, rules);
     return rules;
 }
 
 const struct option_rule *request_settings_doctor_rules(void)
 {
-    static const struct option_rule own = {.kind = OPTION_FLAG,
-                                           .name = "json",
-                                           FIELD(json_wanted),
-                                           .help = "print the findings as JSON"};
+    static const struct option_rule own[] = {{.kind = OPTION_FLAG,
+                                              .name = "json",
+                                              FIELD(json_wanted),
+                                              .help = "print the findings as JSON"},
+                                             {.kind = OPTION_END}};
     static struct option_rule rules[DOCTOR_NAMES + 3];
 
-    make_rules(doctor_names, DOCTOR_NAMES, &own, rules);
+    request_settings_make_rules(doctor_names, DOCTOR_NAMES, own, rules);
     return rules;
+}
+
+int request_settings_check_radix(const struct request_settings *settings, uint32_t nodes_count,
+                                 struct error *error)
+{
+    if (settings->radix <= nodes_count || settings->radix <= 2)
+        return 0;
+    return error_set(error, -EINVAL,
+                     "option --radix: must be a whole number from 2 to the number of nodes "
+                     "(%u), not '%u'",
+                     nodes_count, settings->radix);
 }

@@ -6,6 +6,7 @@
 #ifndef LAUNCH_CLI_REQUEST_REQUEST_SETTINGS_H
 #define LAUNCH_CLI_REQUEST_REQUEST_SETTINGS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "launch/cli/option/options.h"
@@ -82,6 +83,13 @@ struct request_settings request_settings_inherit(const struct request_settings *
 void request_settings_inherit_require(struct request_settings *settings,
                                       const struct request_settings *first);
 
+/* The table of a verb that takes the named options of run, and further ones, whose rows end with
+ * OPTION_END; rules has room for the names, those, and two more. */
+void request_settings_make_rules(const char *const *names, size_t names_count,
+                                 const struct option_rule *own, struct option_rule *rules);
+/* -EINVAL if --radix exceeds the number of nodes. */
+int request_settings_check_radix(const struct request_settings *settings, uint32_t nodes_count,
+                                 struct error *error);
 /* Those of `banyan doctor`, the same as run's where both have them. */
 const struct option_rule *request_settings_doctor_rules(void);
 /* Those of `banyan start`. */

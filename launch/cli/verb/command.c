@@ -22,6 +22,7 @@
 #include "launch/cli/verb/ps_verb.h"
 #include "launch/cli/verb/stop_verb.h"
 #include "launch/cli/verb/this_machine.h"
+#include "launch/cli/verb/tree_verb.h"
 #include "launch/cli/verb/verb_output.h"
 #include "launch/cli/verb/wait_verb.h"
 #include "launch/cli/remote/remote.h"
@@ -44,6 +45,7 @@ static int verb_run(int argc, char **argv);
 static int verb_start(int argc, char **argv);
 static int verb_alloc(int argc, char **argv);
 static int verb_map(int argc, char **argv);
+static int verb_tree(int argc, char **argv);
 static int verb_doctor(int argc, char **argv);
 static int verb_help(int argc, char **argv);
 static int verb_version(int argc, char **argv);
@@ -62,6 +64,7 @@ static const struct verb verbs[] = {
     {"sim", "simulate a machine of any size", simulate_verb, simulate_help},
     {"alloc", "show the nodes that a run would have", verb_alloc, alloc_verb_help},
     {"map", "show where a run would place its processes", verb_map, map_verb_help},
+    {"tree", "show the tree that the nodes form", verb_tree, tree_verb_help},
     {"clean", "remove what dead instances have left on this machine", clean_verb, clean_verb_help},
     {"doctor", "examine the nodes and report problems", verb_doctor, request_help_doctor},
     {"help", "print help for a command", verb_help, help_verbs},
@@ -221,6 +224,11 @@ static int verb_alloc(int argc, char **argv)
 static int verb_map(int argc, char **argv)
 {
     return verb_that_prints(argc, argv, map_verb);
+}
+
+static int verb_tree(int argc, char **argv)
+{
+    return verb_that_prints(argc, argv, tree_verb);
 }
 
 static void help_verbs(struct buffer *out)

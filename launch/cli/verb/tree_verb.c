@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/cli/verb/tree_verb.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "launch/cli/option/options.h"
+#include "launch/cli/request/request_nodes.h"
+#include "launch/cli/request/request_settings.h"
+#include "launch/cli/request/request_starter.h"
+#include "launch/cli/verb/tree_report.h"
+
+struct tree_settings {
+    struct request_settings run; /* the first: options of run find their fields in it */
+    int json;
+    int dot;
+    int svg;
+    uint32_t levels;
+};
+
+#define FIELD(member) .offset = offsetof(struct tree_settings, member)
+
+static const char *const tree_names[] = {"host",    "hostfile",  "source", "virtual-nodes", "radix",
+                                         "starter", "ssh-agent", "help",   "version"};
+
+#define TREE_NAMES (sizeof(tree_names) / sizeof(tree_names[0]))
+
+static const struct option_rule own_rules[] = {
+    {.kind = OPTION_HEADING, .help = "What to show"},
+    {.kind = OPTION_LIST,
+     .name = "nodes",
+     .value = "LIST",
+     FIELD(run.nodes),
+     .help = "nodes that need not exist, as n[1-1000]"},
+    {.kind = OPTION_NUMBER,
+     .name = "levels",
+     .value = "N",
+     FIELD(levels),
+     .minimum = 1,
+     .maximum = TREE_DEPTH_MAX + 1,
+     .help = "list N levels, of which the root is the first, and only count what is below"},
+    {.kind = OPTION_HEADING, .help = "Output"},
+    {.kind = OPTION_FLAG, .name = "dot", FIELD(dot), .help = "print a graph for dot(1)"},
+    {.kind = OPTION_FLAG, .name = "svg", FIELD(svg), .help = "draw it"},
+    {.kind = OPTION_FLAG, .name = "json", FIELD(json), .help = "print JSON"},
+    {.kind = OPTION_END}};
+
+#define OWN_RULES (sizeof(own_rules) / sizeof(own_rules[0]))
+
+static const struct option_rule *tree_rules(void)
+{
+    static struct option_rule rules[TREE_NAMES + OWN_RULES + 1];
+
+    request_settings_make_rules(tree_names, TREE_NAMES, own_rules, rules);
+    return rules;
+}
+
+void tree_verb_help(struct buffer *out)
+{
+    buffer_append_string(out, "Usage: banyan tree [OPTIONS]\n\n"
+                              "Shows the tree that the daemons of a run would form, and starts "
+                              "nothing.\n");
+    options_help(tree_rules(), out);
+}
+
+/* The nodes, and the radix that the starter would choose. */
+static int find_nodes(const struct tree_settings *settings, const struct request_ops *ops,
+                      struct allocation *ret_allocation, uint32_t *ret_radix, struct error *error)
+{
+    struct request_nodes nodes = {.source = NULL};
+    struct instance_spec instance;
+    char *listed;
+    int rc;
+
+    if (settings->run.nodes.count == 0) {
+        rc = request_nodes_find(&settings->run, ops, &nodes, error);
+    } else {
+        allocation_init(&nodes.allocation);
+        listed = options_list_join(&settings->run.nodes, ",");
+        rc = allocation_parse_hosts(&nodes.allocation, listed, error);
+        free(listed);
+        if (rc < 0) {
+            error_prefix(error, "option --nodes");
+            allocation_fini(&nodes.allocation);
+        }
+    }
+    if (rc < 0)
+        return rc;
+    instance_spec_init(&instance);
+    rc = request_starter_choose(&settings->run, ops, &nodes, &instance, error);
+    if (rc == 0)
+        rc = request_settings_check_radix(&settings->run, allocation_nodes(&nodes.allocation),
+                                          error);
+    *ret_radix = settings->run.radix > 0 ? settings->run.radix : instance.radix;
+    instance_spec_fini(&instance);
+    if (rc < 0)
+        request_nodes_fini(&nodes);
+    else
+        *ret_allocation = nodes.allocation; /* moved */
+    return rc;
+}
+
+static int show_tree(const struct tree_settings *settings, const struct request_ops *ops,
+                     struct buffer *out, struct error *error)
+{
+    static const char one_form[] = "give only one of --dot, --svg and --json";
+    struct allocation allocation;
+    struct tree_report report;
+    struct tree tree = {.places = 0};
+    int rc;
+
+    if ((settings->dot > 0) + (settings->svg > 0) + (settings->json > 0) > 1)
+        return error_set(error, -EINVAL, "%s", one_form);
+    rc = find_nodes(settings, ops, &allocation, &tree.radix, error);
+    if (rc < 0)
+        return rc;
+    tree.places = allocation_nodes(&allocation) + 1;
+    assert(tree.radix >= TREE_RADIX_MIN);
+    tree_report_make(&report, &tree, allocation.names, settings->levels);
+    if (settings->dot > 0)
+        tree_report_dot(&report, out);
+    else if (settings->svg > 0)
+        tree_report_svg(&report, out);
+    else if (settings->json > 0)
+        tree_report_json(&report, out);
+    else
+        tree_report_text(&report, out);
+    tree_report_fini(&report);
+    allocation_fini(&allocation);
+    return 0;
+}
+
+int tree_verb(int argc, char *const *argv, const struct request_ops *ops, struct buffer *out,
+              struct error *error)
+{
+    struct tree_settings settings = {.json = 0};
+    int next = 0;
+    int rc = options_parse(tree_rules(), argc, argv, &settings, &next, error);
+
+    if (rc == 0 && settings.run.help > 0)
+        tree_verb_help(out);
+    else if (rc == 0 && settings.run.version > 0)
+        options_version(out);
+    else if (rc == 0 && next < argc)
+        rc = error_set(error, -EINVAL, "unknown argument '%.80s': banyan tree starts nothing",
+                       argv[next]);
+    else if (rc == 0)
+        rc = show_tree(&settings, ops, out, error);
+    request_settings_fini(&settings.run);
+    return rc;
+}
