@@ -261,4 +261,16 @@ is "$(sort <<<"$out" | awk '{r[$1] = r[$1] (r[$1] == "" ? "" : ",") $2}
     END {for (n in r) print n ": ranks " r[n]}' | sort)" "$mapped" "a run does what was mapped"
 
 nothing_left_within 5 none "nothing is left"
+# Drawn.
+if command -v python3 >/dev/null; then
+    "$banyan" map --nodes 'n[1-2]' --topology "$two_packages" -n 3 --map-by core --svg >"$scratch/map.svg"
+    is "$(python3 -c 'import sys, xml.dom.minidom as d
+print(sorted(t.firstChild.data for t in d.parse(sys.argv[1]).getElementsByTagName("title") if "rank" in t.firstChild.data))' \
+        "$scratch/map.svg")" "['CPU 0: rank 0', 'CPU 1: rank 0', 'CPU 2: rank 1', 'CPU 3: rank 1', 'CPU 4: rank 2', 'CPU 5: rank 2']" \
+        "a drawing: XML, with the ranks at their processors"
+else
+    skip "no python3 to read the drawing"
+fi
+run "$banyan" map --nodes n1 --svg --json true
+is "$status-$err" "125-banyan: give only one of --svg and --json" "two forms"
 done_testing

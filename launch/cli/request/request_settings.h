@@ -38,6 +38,7 @@ struct request_settings {
     struct option_list topology;
     int explain;
     int as_json;
+    int svg;
     int show_topology;
     /* of both again */
     const char *map_by;

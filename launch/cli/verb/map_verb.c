@@ -13,6 +13,7 @@
 #include "alloc/placement_require.h"
 #include "launch/cli/request/map_machines.h"
 #include "launch/cli/verb/map_report.h"
+#include "launch/cli/verb/map_svg.h"
 #include "launch/cli/verb/map_topology.h"
 #include "launch/cli/option/options.h"
 #include "launch/cli/request/request_facts.h"
@@ -43,6 +44,10 @@ static const struct option_rule map_rules[] = {
      FIELD(explain),
      .help = "print the rules that were applied and, if the request was refused, what would work"},
     {.kind = OPTION_FLAG, .name = "json", FIELD(as_json), .help = "print JSON"},
+    {.kind = OPTION_FLAG,
+     .name = "svg",
+     FIELD(svg),
+     .help = "draw the nodes, their cores and the ranks that are bound to them"},
     {.kind = OPTION_FLAG,
      .name = "show-topology",
      FIELD(show_topology),
@@ -177,6 +182,8 @@ static int make_map(struct map_report *report, const struct request_apps *apps,
             map_report_refusal(report, error);
         return rc;
     }
+    if (settings->svg > 0)
+        return map_svg_print(report, out, error);
     if (settings->as_json > 0)
         map_report_json(report, out);
     else
@@ -225,6 +232,8 @@ int map_verb(int argc, char *const *argv, const struct request_ops *ops, struct 
         map_verb_help(out);
     else if (rc == 0 && apps.items[0].settings.version > 0)
         options_version(out);
+    else if (rc == 0 && apps.items[0].settings.svg > 0 && apps.items[0].settings.as_json > 0)
+        rc = error_set(error, -EINVAL, "give only one of --svg and --json");
     else if (rc == 0)
         rc = show_map(&apps, ops, out, error);
     request_apps_fini(&apps);
