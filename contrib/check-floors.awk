@@ -10,6 +10,7 @@ BEGIN {
     may["overlay"] = "base"
     may["endpoint"] = "base overlay fabric"     # overlay/endpoint.[ch], the one staircase
     may["fabric"]  = "base"
+    may["topology"] = "base alloc fabric"       # fabric/topology, the model of the fabric
     may["pmix"]    = "base"
     may["launch"]  = "base alloc overlay fabric pmix"
     may["test"]    = "base alloc overlay fabric pmix launch"
@@ -18,9 +19,9 @@ BEGIN {
     # 2. Sealed folders take from the system only what has no clock, file, socket, thread,
     #    process or environment behind it, and call none of the functions that stdio.h and
     #    stdlib.h bring along for those.
-    sealed["base"]; sealed["alloc"]; sealed["overlay"]
+    sealed["base"]; sealed["alloc"]; sealed["overlay"]; sealed["topology"]
     list("assert.h ctype.h endian.h errno.h inttypes.h limits.h stdalign.h stdarg.h " \
-         "stdbool.h stddef.h stdint.h stdio.h stdlib.h string.h strings.h", pure)
+         "stdbool.h stddef.h stdint.h stdio.h stdlib.h string.h strings.h jansson.h", pure)
     world = "fopen|fdopen|freopen|fread|fwrite|fgets|fputs|fputc|fprintf|vfprintf|printf|" \
             "vprintf|puts|putchar|perror|fflush|popen|system|remove|rename|tmpfile|" \
             "getenv|setenv|putenv|exit|_exit|atexit|rand|srand|random|srandom"
@@ -33,7 +34,7 @@ BEGIN {
     only["^pmix"]                     = "^pmix/host|^contrib/bench/|^test/"
     only["^PMI"]                      = "^pmix/host|^contrib/bench/"
     only["^zstd"]                     = "^fabric/|^launch/|^test/"
-    only["^jansson"]                  = "^launch/|^test/"
+    only["^jansson"]                  = "^launch/|^test/|^fabric/topology/fabric_read_json\\.c$"
     only["^munge\\.h"]              = "^launch/start/boot_carry\\.c$|^pmix/host_munge\\.c$"
     opener                            = "^launch/exec/plugin\\.c$|^test/"
     only["^dlfcn\\.h"]                = opener "|^pmix/host_(loop|timer)\\.c$"
@@ -62,7 +63,8 @@ function broken(rule) { print rule "\t" FILENAME ":" FNR ": " raw }
 function start_file(    parts, n, stem) {
     n = split(FILENAME, parts, "/")
     folder = parts[1]
-    floor = FILENAME ~ /^overlay\/endpoint\.[ch]$/ ? "endpoint" : folder
+    floor = FILENAME ~ /^overlay\/endpoint\.[ch]$/ ? "endpoint" : \
+            FILENAME ~ /^fabric\/topology\// ? "topology" : folder
     is_source = FILENAME ~ /\.c$/
     own = FILENAME
     sub(/\.c$/, ".h", own)
