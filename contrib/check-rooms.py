@@ -37,7 +37,7 @@ MAY_INCLUDE = {
     "launch/cli/remote": BELOW_CLI + ["launch/cli/option", "launch/cli/request"],
     "launch/cli/sim": BELOW_CLI + ["launch/cli/option", "launch/cli/request"],
     "launch/cli/verb": BELOW_CLI + ["launch/cli/option", "launch/cli/request", "launch/cli/client",
-                                    "launch/cli/remote", "launch/cli/sim"],
+                                    "launch/cli/remote", "launch/cli/sim", "fabric/topology"],
 }
 
 # Rooms without clock, file, socket, thread, process or environment: all that they take from the system,

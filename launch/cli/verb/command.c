@@ -17,6 +17,7 @@
 #include "launch/cli/verb/doctor.h"
 #include "launch/cli/client/start.h"
 #include "launch/cli/client/front_end.h"
+#include "launch/cli/verb/fabric_verb.h"
 #include "launch/cli/verb/kill_verb.h"
 #include "launch/cli/verb/map_verb.h"
 #include "launch/cli/verb/ps_verb.h"
@@ -46,6 +47,7 @@ static int verb_start(int argc, char **argv);
 static int verb_alloc(int argc, char **argv);
 static int verb_map(int argc, char **argv);
 static int verb_tree(int argc, char **argv);
+static int verb_fabric(int argc, char **argv);
 static int verb_doctor(int argc, char **argv);
 static int verb_help(int argc, char **argv);
 static int verb_version(int argc, char **argv);
@@ -65,6 +67,8 @@ static const struct verb verbs[] = {
     {"alloc", "show the nodes that a run would have", verb_alloc, alloc_verb_help},
     {"map", "show where a run would place its processes", verb_map, map_verb_help},
     {"tree", "show the tree that the nodes form", verb_tree, tree_verb_help},
+    {"fabric", "show the network between nodes, and what ways in it cost", verb_fabric,
+     fabric_verb_help},
     {"clean", "remove what dead instances have left on this machine", clean_verb, clean_verb_help},
     {"doctor", "examine the nodes and report problems", verb_doctor, request_help_doctor},
     {"help", "print help for a command", verb_help, help_verbs},
@@ -229,6 +233,11 @@ static int verb_map(int argc, char **argv)
 static int verb_tree(int argc, char **argv)
 {
     return verb_that_prints(argc, argv, tree_verb);
+}
+
+static int verb_fabric(int argc, char **argv)
+{
+    return verb_that_prints(argc, argv, fabric_verb);
 }
 
 static void help_verbs(struct buffer *out)

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/cli/verb/fabric_verb.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "alloc/hostlist.h"
+#include "base/memory.h"
+#include "fabric/topology/fabric_read.h"
+#include "launch/cli/option/options.h"
+#include "launch/cli/verb/fabric_report.h"
+
+#define SLURM_FILE      "topology.conf"
+#define SLURM_DIRECTORY "/etc/slurm"
+
+struct fabric_settings {
+    int help;
+    int version;
+    const char *topology;
+    const char *from;
+    const char *to;
+    int matrix;
+    struct option_list nodes;
+    int json;
+};
+
+#define FIELD(member) .offset = offsetof(struct fabric_settings, member)
+
+static const struct option_rule fabric_rules[] = {
+    {.kind = OPTION_HEADING, .help = "Which fabric"},
+    {.kind = OPTION_TEXT,
+     .name = "topology",
+     .value = "FILE|SHAPE",
+     FIELD(topology),
+     .help = "Slurm's topology.conf, what ibnetdiscover prints, or JSON (see banyan(1)); or "
+             "fat-tree:16x8x4 or dragonfly:4x8x16 (default: " SLURM_FILE " beside $SLURM_CONF or "
+             "in " SLURM_DIRECTORY ")"},
+    {.kind = OPTION_HEADING, .help = "What to show"},
+    {.kind = OPTION_TEXT,
+     .name = "from",
+     .value = "NIC",
+     FIELD(from),
+     .help = "what the ways from this NIC, or this node's first, to that of --to and back cost"},
+    {.kind = OPTION_TEXT, .name = "to", .value = "NIC", FIELD(to), .help = "see --from"},
+    {.kind = OPTION_FLAG,
+     .name = "matrix",
+     FIELD(matrix),
+     .help = "what all ways cost, as CSV, rows are where they begin; at most 4096 NICs"},
+    {.kind = OPTION_LIST,
+     .name = "nodes",
+     .value = "LIST",
+     FIELD(nodes),
+     .help = "only NICs of these nodes, for --matrix"},
+    {.kind = OPTION_FLAG, .name = "json", FIELD(json), .help = "print JSON"},
+    OPTION_ROWS_ABOUT(struct fabric_settings, help, version)};
+
+void fabric_verb_help(struct buffer *out)
+{
+    buffer_append_string(out, "Usage: banyan fabric [OPTIONS]\n\n"
+                              "Shows the network between nodes as its switches are described, and "
+                              "what ways in it\ncost: one for each link, unless the description "
+                              "has costs.\n");
+    options_help(fabric_rules, out);
+}
+
+/* ---- Reading ---- */
+
+static const char *variable_of(const struct request_ops *ops, const char *name)
+{
+    size_t bytes = strlen(name);
+
+    for (char *const *entry = ops->environment; *entry != NULL; entry++) {
+        if (strncmp(*entry, name, bytes) == 0 && (*entry)[bytes] == '=')
+            return *entry + bytes + 1;
+    }
+    return NULL;
+}
+
+/* Where Slurm has its file; free() it. */
+static char *default_file(const struct request_ops *ops)
+{
+    const char *conf = variable_of(ops, "SLURM_CONF");
+    const char *slash = conf != NULL ? strrchr(conf, '/') : NULL;
+
+    if (slash == NULL)
+        return memory_copy_string(SLURM_DIRECTORY "/" SLURM_FILE);
+    return memory_printf("%.*s/" SLURM_FILE, (int)(slash - conf), conf);
+}
+
+/* The first word of each format is one that the others do not begin with. */
+static int read_text(struct fabric_model *model, const char *text, size_t text_bytes,
+                     struct error *error)
+{
+    const char *at = text + strspn(text, " \t\r\n");
+
+    if (*at == '{' || *at == '[')
+        return fabric_read_json(model, text, text_bytes, error);
+    if (strstr(text, "\nCa\t") != NULL || strstr(text, "\nCa ") != NULL ||
+        strncmp(at, "Ca", 2) == 0)
+        return fabric_read_infiniband(model, text, error);
+    return fabric_read_slurm(model, text, error);
+}
+
+static int read_file(struct fabric_model *model, const char *path, const struct request_ops *ops,
+                     struct error *error)
+{
+    struct buffer text = {0};
+    int rc = ops->read_file(path, &text, error);
+
+    if (rc == 0) {
+        rc = read_text(model, buffer_string(&text), text.length_bytes, error);
+        if (rc < 0)
+            error_prefix(error, "%s", path);
+    }
+    buffer_fini(&text);
+    return rc;
+}
+
+static int read_model(const struct fabric_settings *settings, const struct request_ops *ops,
+                      struct fabric_model *model, struct error *error)
+{
+    char *path;
+    int rc;
+
+    if (settings->topology != NULL && fabric_read_is_generated(settings->topology)) {
+        rc = fabric_read_generate(model, settings->topology, error);
+        if (rc < 0)
+            error_prefix(error, "option --topology");
+        return rc;
+    }
+    if (settings->topology != NULL)
+        return read_file(model, settings->topology, ops, error);
+    path = default_file(ops);
+    rc = read_file(model, path, ops, error);
+    if (rc == -ENOENT)
+        error_set(error, rc, "%s does not exist: describe the fabric by --topology", path);
+    free(path);
+    return rc;
+}
+
+/* ---- Showing ---- */
+
+/* A NIC of that name, else the first of the node of that name. */
+static int find_vertex(const struct fabric_model *model, const char *option, const char *name,
+                       uint32_t *ret_vertex, struct error *error)
+{
+    uint32_t node = fabric_model_find_node(model, name);
+
+    *ret_vertex = fabric_model_find_vertex(model, name);
+    for (uint32_t i = 0; *ret_vertex == FABRIC_NONE && node != FABRIC_NONE; i++) {
+        assert(i < model->vertices_count);
+        if (model->vertices[i].node == node)
+            *ret_vertex = i;
+    }
+    if (*ret_vertex == FABRIC_NONE)
+        return error_set(error, -ENOENT, "option %s: neither a NIC nor a node is called %.80s",
+                         option, name);
+    return 0;
+}
+
+static int show_cost(const struct fabric_settings *settings, const struct fabric_model *model,
+                     struct buffer *out, struct error *error)
+{
+    uint32_t from = FABRIC_NONE, to = FABRIC_NONE;
+    int rc;
+
+    if (settings->from == NULL || settings->to == NULL)
+        return error_set(error, -EINVAL, "give both --from and --to");
+    rc = find_vertex(model, "--from", settings->from, &from, error);
+    if (rc == 0)
+        rc = find_vertex(model, "--to", settings->to, &to, error);
+    if (rc == 0)
+        fabric_report_cost(model, from, to, out);
+    return rc;
+}
+
+/* Marks the nodes of --nodes, or all. */
+static int mark_nodes(const struct fabric_settings *settings, const struct fabric_model *model,
+                      uint8_t *marks, struct error *error)
+{
+    struct hostlist *list = hostlist_create();
+    char *text = options_list_join(&settings->nodes, ",");
+    char name[HOST_NAME_BYTES_MAX + 1];
+    int rc = text != NULL ? hostlist_parse(list, text, error) : 0;
+
+    if (rc < 0)
+        error_prefix(error, "option --nodes");
+    memset(marks, text == NULL, model->nodes_count);
+    for (uint32_t i = 0; i < hostlist_count(list) && rc == 0; i++) {
+        uint32_t node;
+
+        hostlist_name(list, i, name);
+        node = fabric_model_find_node(model, name);
+        if (node == FABRIC_NONE)
+            rc = error_set(error, -ENOENT, "option --nodes: %s is not in the fabric", name);
+        else
+            marks[node] = 1;
+    }
+    free(text);
+    hostlist_destroy(list);
+    return rc;
+}
+
+static int show_matrix(const struct fabric_settings *settings, const struct fabric_model *model,
+                       struct buffer *out, struct error *error)
+{
+    uint8_t *marks = memory_allocate(model->nodes_count);
+    uint32_t *vertices = memory_allocate(FABRIC_REPORT_MATRIX_MAX * sizeof(*vertices));
+    uint32_t count = 0;
+    int rc = mark_nodes(settings, model, marks, error);
+
+    for (uint32_t i = 0; i < model->vertices_count && rc == 0; i++) {
+        if (!marks[model->vertices[i].node])
+            continue;
+        if (count == FABRIC_REPORT_MATRIX_MAX)
+            rc = error_set(error, -E2BIG,
+                           "option --matrix: more than %u NICs; choose some by --nodes",
+                           FABRIC_REPORT_MATRIX_MAX);
+        else
+            vertices[count++] = i;
+    }
+    if (rc == 0)
+        fabric_report_matrix(model, vertices, count, out);
+    free(vertices);
+    free(marks);
+    return rc;
+}
+
+static int show_fabric(const struct fabric_settings *settings, const struct request_ops *ops,
+                       struct buffer *out, struct error *error)
+{
+    struct fabric_model model = {.switches = NULL};
+    int is_cost = settings->from != NULL || settings->to != NULL;
+    int rc;
+
+    if (is_cost + (settings->matrix > 0) + (settings->json > 0) > 1)
+        return error_set(error, -EINVAL, "give only one of --from, --matrix and --json");
+    if (settings->nodes.count > 0 && settings->matrix == 0)
+        return error_set(error, -EINVAL, "option --nodes: it needs --matrix");
+    rc = read_model(settings, ops, &model, error);
+    if (rc == 0 && is_cost)
+        rc = show_cost(settings, &model, out, error);
+    else if (rc == 0 && settings->matrix > 0)
+        rc = show_matrix(settings, &model, out, error);
+    else if (rc == 0 && settings->json > 0)
+        fabric_report_json(&model, out);
+    else if (rc == 0)
+        fabric_report_text(&model, out);
+    fabric_model_fini(&model);
+    return rc;
+}
+
+int fabric_verb(int argc, char *const *argv, const struct request_ops *ops, struct buffer *out,
+                struct error *error)
+{
+    struct fabric_settings settings = {.json = 0};
+    int next = 0;
+    int rc = options_parse(fabric_rules, argc, argv, &settings, &next, error);
+
+    if (rc == 0 && settings.help > 0)
+        fabric_verb_help(out);
+    else if (rc == 0 && settings.version > 0)
+        options_version(out);
+    else if (rc == 0 && next < argc)
+        rc = error_set(error, -EINVAL, "unknown argument '%.80s'; see 'banyan help fabric'",
+                       argv[next]);
+    else if (rc == 0)
+        rc = show_fabric(&settings, ops, out, error);
+    options_list_fini(&settings.nodes);
+    return rc;
+}
