@@ -421,7 +421,8 @@ int rank_pmi_exited(struct rank_pmi *rank_pmi, uint32_t index, int wait_status, 
     assert(index < job->count && rank_pmi->ended_count < job->count);
     rank_pmi_pmix_exited(rank_pmi, index);
     rank_pmi_abort_ended(rank_pmi, index);
-    if (++rank_pmi->ended_count == job->count && job->nodes > 1 &&
+    rank_pmi->has_deserted |= rank_pmi_is_connected(rank_pmi, index) != 0;
+    if (++rank_pmi->ended_count == job->count && job->nodes > 1 && rank_pmi->has_deserted &&
         job->spec.on_failure == JOB_ON_FAILURE_CONTINUE)
         rank_pmi_collective_stand_in(rank_pmi); /* so that others that fence with them need not
                                                  * ask */

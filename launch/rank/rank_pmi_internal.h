@@ -108,6 +108,7 @@ struct rank_pmi {
     struct list stand_ins; /* struct stand_in */
     uint32_t stand_ins_count;
     uint32_t ended_count; /* local ranks */
+    bool has_deserted;    /* one of them ended without finalize: others may wait for it */
 };
 
 /* rank_pmi_answer.c */

@@ -2,7 +2,9 @@
 /*
  * A node whose ranks have all ended stands in for them in the exchanges of others, so that the rest
  * of the job can continue: it makes an empty contribution to the next operation of each set that it
- * knows or is asked about and, as soon as one has ended, to the one after that.  In the barriers of groups (PMI 1.2) it
+ * is asked about and, as soon as one has ended, to the one after that.  If a rank has ended without finalize it does so
+ * unasked in all sets that it knows, for others are likely to wait.  Not after ends in order: such nodes would meet only
+ * each other, in an operation that nobody has called.  In the barriers of groups (PMI 1.2) it
  * does so as soon as one member has ended here, and says so, upon which they fail for all; not in advance if all
  * nodes have said so of the last one, for nobody may call another.
  */

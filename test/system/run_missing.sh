@@ -76,6 +76,15 @@ hangs lonely --virtual-nodes 1 --per-node 2 --timeout 240 "$scratch/second"
 hangs ended --timeout 240 "$scratch/pmi1" 3 0
 hangs late --timeout 240 "$scratch/pmi1" 0 14
 hangs without --timeout 240 --on-failure continue "$scratch/pmi1" 3 0
+# All ranks end, the job with its last process later.
+cat >"$scratch/outlived" <<'SH'
+#!/bin/sh
+[ "$BANYAN_RANK" != 0 ] || sleep 2 &
+exec "${0%/*}/pmi1" none 0
+SH
+chmod +x "$scratch/outlived"
+hangs outlived --timeout 240 --on-failure continue "$scratch/outlived"
+hangs silent --timeout 240 --on-failure continue sh -c '[ "$BANYAN_RANK" != 0 ] || sleep 2 &'
 
 if [ -x "$client" ]; then
     ends away
@@ -127,6 +136,10 @@ ends without
 is $status 1 "a job that goes on does so without it, and fails in the end"
 like "$err" 'rank 3 on v4 ended without joining' "as is said"
 is "$out" "" "all barriers of the others end well"
-is "$(grep -c 'waiting for' <<<"$err")" 0 "and at once ($ms ms)"
+is "$(grep 'waiting for' <<<"$err" | grep -vc 'waiting for rank 3 on v4 (has ended)')" 0 "and nobody else is waited for ($ms ms)"
+ends outlived
+is "$status:$err" 0: "nodes whose ranks have finalized do not meet in a barrier that nobody has called"
+ends silent
+is "$status:$err" 0: "nor do those whose ranks have used no PMI"
 nothing_left_within 30 none "nothing is left"
 done_testing

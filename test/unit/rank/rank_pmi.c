@@ -686,23 +686,22 @@ static void test_requests(void)
     job_end(&job);
 }
 
-/* ---- Nobody is left ---- */
-
 static void test_stand_in(void)
 {
-    struct pmi_process all = {7, PMI_RANK_ALL};
+    struct pmi_process all = {7, PMI_RANK_ALL}, one = {7, 1};
     struct operation_name asked = {.set_id = SET_ID, .generation = 4, .kind = JOB_OPERATION_PMIX};
     struct job job;
 
     job_begin(&job, 7, JOB_MPI_PMIX, JOB_ON_FAILURE_CONTINUE);
     job_open(&job, 0);
+    server.ops.connected(server.ops.context, &one);
     collect(1, PMI_FENCE, &all, 1, 0);
     result(&job, &last_key, 0, "");
     (void)rank_pmi_exited(job.rank_pmi, 0, 0, 0);
     buffer_clear(&calls);
     (void)rank_pmi_exited(job.rank_pmi, 1, 0, 0);
-    heard("catch up\ngone 7.1\ncontribute to 2 of 1-2: ''\n",
-          "when the last rank has ended the node stands in for them");
+    heard("catch up\ngone 7.1\ncontribute to 2 of 1-2: ''\nrequest to 0\n",
+          "when the last rank has ended, one without finalize, the node stands in for them");
     result(&job, &last_key, 0, "");
     heard("contribute to 3 of 1-2: ''\nmissed 2\n", "in one operation after the other");
     collect(2, PMI_FENCE, &all, 1, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Barriers of groups of ranks (PMI 1.2) on one node of a job, without daemon or tree: the test plays both.  Ranks 0 and 1
- * of job 7 are on this node, 2 and 3 on the next.
+ * Barriers of groups of ranks (PMI 1.2) on one node of a job, and what it joins for ranks that have ended, without daemon
+ * or tree: the test plays both.  Ranks 0 and 1 of job 7 are on this node, 2 and 3 on the next.
  * Tested: launch/rank/rank_pmi_stall_group.c, launch/rank/rank_pmi_stand_in.c, launch/rank/rank_pmi_collective.c.
  */
 #include "config.h"
@@ -140,7 +140,7 @@ static void says(const struct job *job, uint32_t index, const char *line, const 
         is_string(answer, expected, "%.30s", line[0] != '\0' ? line : "the answer");
 }
 
-static void job_begin(struct job *job)
+static void job_begin(struct job *job, enum job_on_failure on_failure)
 {
     struct placement_rule rule = {.processes = 4};
     struct job_local *local = &job->local;
@@ -158,6 +158,7 @@ static void job_begin(struct job *job)
     job_spec_init(&local->spec);
     local->spec.number = 7;
     local->spec.mpi = JOB_MPI_PMI1;
+    local->spec.on_failure = on_failure;
     placement_add(&local->spec.placement, &rule);
     if (placement_map_make(&local->map, &local->spec.placement, &allocation, &error) < 0)
         bail_out("%s", error.text);
@@ -205,7 +206,7 @@ static void test_groups(void)
     struct operation_name first;
     struct job job;
 
-    job_begin(&job);
+    job_begin(&job, JOB_ON_FAILURE_ABORT);
     says(&job, 0, "cmd=barrier_in group=0,2\n", NULL);
     await("contribute");
     heard("contribute to 1 of 1-2\n", "a group with a rank on either node");
@@ -228,7 +229,7 @@ static void test_stalls(void)
     struct operation_name first;
     struct job job;
 
-    job_begin(&job);
+    job_begin(&job, JOB_ON_FAILURE_ABORT);
     says(&job, 0, "cmd=barrier_in group=0,2\n", NULL);
     await("stalled");
     heard("contribute to 1 of 1-2\nstalled in 1 of 1-2 for ranks 0,2\n",
@@ -252,7 +253,7 @@ static void test_ended(void)
         .set_id = SET_ID, .owner = 7, .generation = 3, .kind = JOB_OPERATION_PMI1};
     struct job job;
 
-    job_begin(&job);
+    job_begin(&job, JOB_ON_FAILURE_ABORT);
     says(&job, 0, "cmd=barrier_in group=0,1,2\n", NULL);
     says(&job, 1, "cmd=finalize\n", "cmd=finalize_ack rc=0\n");
     says(&job, 0, "", "cmd=barrier_out rc=-1 group=0,1,2 tag=0 msg=a_member_has_ended\n");
@@ -277,6 +278,35 @@ static void test_ended(void)
     job_end(&job);
 }
 
+/* In a job that goes on, of all ranks. */
+static void test_all_ended(void)
+{
+    struct operation_name asked = {.set_id = job_set_id(7, JOB_OPERATION_PMI1),
+                                   .owner = 7,
+                                   .generation = 1,
+                                   .kind = JOB_OPERATION_PMI1};
+    struct job job;
+
+    job_begin(&job, JOB_ON_FAILURE_CONTINUE);
+    for (uint32_t i = 0; i < 2; i++) {
+        says(&job, i, "cmd=finalize\n", "cmd=finalize_ack rc=0\n");
+        is_int(rank_pmi_exited(job.rank_pmi, i, 0, 0), 0, "rank %u ends in order", i);
+    }
+    heard("", "a node whose ranks have finalized joins nothing in advance");
+    rank_pmi_stand_in(job.rank_pmi, &asked, &job.local.places);
+    heard("contribute to 1 of 1-2\n", "but when others wait in it");
+    result(&job, &asked, 0, 0);
+    heard("contribute to 2 of 1-2\nmissed 1\n", "which is a failure of the job");
+    job_end(&job);
+    job_begin(&job, JOB_ON_FAILURE_CONTINUE);
+    says(&job, 0, "cmd=finalize\n", "cmd=finalize_ack rc=0\n");
+    is_int(rank_pmi_exited(job.rank_pmi, 1, 0, 0), 1, "rank 1 ends without finalize");
+    heard("", "as long as rank 0 is there the node joins nothing for it");
+    is_int(rank_pmi_exited(job.rank_pmi, 0, 0, 0), 0, "rank 0 ends");
+    heard("contribute to 1 of 1-2\n", "then it joins in advance what others may wait in");
+    job_end(&job);
+}
+
 int main(void)
 {
     struct error error = ERROR_NONE;
@@ -290,6 +320,7 @@ int main(void)
     test_groups();
     test_stalls();
     test_ended();
+    test_all_ended();
     allocation_fini(&allocation);
     loop_timer_destroy(tick);
     loop_destroy(loop);
