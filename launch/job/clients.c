@@ -386,12 +386,14 @@ static void said_run(struct clients *clients, const struct client *client,
     struct job_event event = {.kind = JOB_EVENT_RUN};
     struct job_spec spec;
     uint32_t request;
+    uint8_t flags;
 
     job_spec_init(&spec);
-    if (control_run_decode(&request, &spec, reader) < 0) {
+    if (control_run_decode(&request, &flags, &spec, reader) < 0) {
         send_refused(clients, client->number, request, "the job cannot be read");
     } else {
         event.number = (int64_t)((uint64_t)client->number << 32 | request);
+        event.flag = (flags & CONTROL_RUN_MAY_WAIT) != 0;
         event.spec = &spec;
         clients->ops.step(clients->context, &event);
     }
@@ -767,6 +769,13 @@ void clients_action(struct clients *clients, const struct job_action *action)
         control_started_encode(&action->started, &payload);
         if (job != NULL)
             send_job(clients, job, CONTROL_STARTED, payload.data, payload.length_bytes);
+        buffer_fini(&payload);
+        break;
+    case JOB_ACTION_WAITS:
+        control_put_job(action->job, &payload);
+        control_waits_encode(action->text.words, &payload);
+        if (job != NULL)
+            send_job(clients, job, CONTROL_WAITS, payload.data, payload.length_bytes);
         buffer_fini(&payload);
         break;
     case JOB_ACTION_ENDED:

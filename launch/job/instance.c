@@ -138,10 +138,11 @@ void instance_stop_notice(const struct instance *instance, uint32_t number, enum
 enum instance_job_state instance_job_state(const struct instance *instance, uint32_t number)
 {
     static const enum instance_job_state states[JOB_PHASE_COUNT] = {
-        [JOB_QUEUED] = INSTANCE_JOB_WAITING,     [JOB_SURVEYING] = INSTANCE_JOB_WAITING,
-        [JOB_LAUNCHING] = INSTANCE_JOB_STARTING, [JOB_RUNNING] = INSTANCE_JOB_RUNNING,
-        [JOB_ENDING] = INSTANCE_JOB_ENDING,      [JOB_FLUSHING] = INSTANCE_JOB_ENDED,
-        [JOB_LINGERING] = INSTANCE_JOB_ENDED,    [JOB_OVER] = INSTANCE_JOB_ENDED,
+        [JOB_QUEUED] = INSTANCE_JOB_WAITING,  [JOB_SURVEYING] = INSTANCE_JOB_WAITING,
+        [JOB_WAITING] = INSTANCE_JOB_WAITING, [JOB_LAUNCHING] = INSTANCE_JOB_STARTING,
+        [JOB_RUNNING] = INSTANCE_JOB_RUNNING, [JOB_ENDING] = INSTANCE_JOB_ENDING,
+        [JOB_FLUSHING] = INSTANCE_JOB_ENDED,  [JOB_LINGERING] = INSTANCE_JOB_ENDED,
+        [JOB_OVER] = INSTANCE_JOB_ENDED,
     };
     const struct job *job = instance_find_job(instance, number);
 

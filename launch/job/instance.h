@@ -43,7 +43,7 @@ int instance_job_find(const struct instance *instance, uint32_t number, uint32_t
                       uint32_t *ret_node);
 /* How far it is. */
 enum instance_job_state {
-    INSTANCE_JOB_WAITING, /* for the instance, or for what its nodes say of themselves */
+    INSTANCE_JOB_WAITING, /* for the instance, for what its nodes say of themselves, or for slots */
     INSTANCE_JOB_STARTING,
     INSTANCE_JOB_RUNNING,
     INSTANCE_JOB_ENDING,

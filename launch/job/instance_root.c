@@ -65,13 +65,17 @@ static void give_input(struct instance *instance, struct job *job, enum job_inpu
 {
     struct instance_root *root = instance->root;
     int was_reported = job_is_reported(job);
+    int has_waited = job_queue_has(job);
 
     job_take(job, input, event, actions);
+    if (has_waited && !job_queue_has(job))
+        root->slots_moved = 1; /* it may have held others */
     if (!was_reported && job_is_reported(job))
         root->unreported--;
     job_spawn_leave(job);
     if (job->phase != JOB_OVER)
         return;
+    root->slots_moved |= job->shares.count > 0;
     node_pool_give_back(root->book, job->number);
     (void)hash_map_remove_u64(root->jobs_by_number, job->number);
     list_remove(&job->node);
@@ -253,6 +257,7 @@ static struct job *add_job(struct instance *instance, const struct job_event *ev
 
     (void)node_pool_job_add(root->book, 0, &number, NULL); /* numbers do not run out */
     job = job_create(instance, number, event->spec);
+    job->may_wait = event->kind == JOB_EVENT_RUN && event->flag != 0;
     list_append(&root->jobs, &job->node);
     (void)hash_map_put_u64(root->jobs_by_number, number, job);
     root->unreported++;
@@ -325,6 +330,7 @@ static void bury_places(struct instance_root *root, const struct ranges *places)
 {
     ranges_add_all(&root->dead, places);
     job_ledger_lost(root->book, places);
+    root->slots_moved = 1;
 }
 
 /* Their starters may report more, before or after. */
@@ -529,6 +535,23 @@ static void end_orphans(struct instance *instance, uint64_t now_ns, struct job_a
     }
 }
 
+/* Those that wait start if they fit now, in their order.  Held ones stay. */
+static void start_waiting(struct instance *instance, uint64_t now_ns, struct job_actions *actions)
+{
+    struct instance_root *root = instance->root;
+    uint32_t numbers[JOB_QUEUE_LOOKS];
+    struct job_event event = {.now_ns = now_ns};
+    uint32_t count;
+
+    if (!root->slots_moved || root->phase != INSTANCE_UP)
+        return;
+    root->slots_moved = 0;
+    count = job_queue_list(root, numbers);
+    assert(count <= JOB_QUEUE_LOOKS);
+    for (uint32_t i = 0; i < count; i++)
+        give_to(instance, numbers[i], JOB_INPUT_START, &event, actions);
+}
+
 void instance_root_step(struct instance *instance, const struct job_event *event,
                         struct job_actions *actions)
 {
@@ -538,6 +561,7 @@ void instance_root_step(struct instance *instance, const struct job_event *event
     assert(handlers[event->kind][root->phase] != NULL);
     root->phase = handlers[event->kind][root->phase](instance, event, actions);
     end_orphans(instance, event->now_ns, actions);
+    start_waiting(instance, event->now_ns, actions);
     root->phase = check_leave(root, actions);
     root_check(instance);
 }

@@ -43,6 +43,8 @@ struct instance_root {
     struct hash_map *jobs_by_number;
     uint32_t unreported;
     uint8_t has_run; /* whether it has ever run a job */
+    uint8_t
+        slots_moved; /* some were given back or lost, or a job waits no longer: those that do are tried again */
     struct node_pool *book;
     struct job_machines machines; /* of the nodes, as far as jobs had to know */
     struct ranges dead;

@@ -44,7 +44,8 @@ static void action_fini(struct job_action *action)
         free(action->end);
     else if (action->kind == JOB_ACTION_SPAWNED)
         free(action->reply.answer);
-    else if (action->kind == JOB_ACTION_TEXT || action->kind == JOB_ACTION_FAILED)
+    else if (action->kind == JOB_ACTION_TEXT || action->kind == JOB_ACTION_WAITS ||
+             action->kind == JOB_ACTION_FAILED)
         free(action->text.words);
 }
 

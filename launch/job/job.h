@@ -62,7 +62,8 @@ enum job_event_kind {
     JOB_EVENT_SURVEYED, /* message: struct survey of this node */
     JOB_EVENT_GROUP_EMPTY, /* the helper reports that nothing of the job is left here */
     /* root: from its clients */
-    JOB_EVENT_RUN,   /* spec (taken over); number: the driver's, returned with ACCEPTED */
+    JOB_EVENT_RUN, /* spec (taken over); number: the driver's, returned with ACCEPTED; flag: it may wait
+                      * for slots that other jobs have */
     JOB_EVENT_SPAWN, /* of a process: job, spec (taken over), and place and number of its request */
     JOB_EVENT_SIGNAL, /* job, number; places: its ranks, NULL: all */
     JOB_EVENT_END,    /* job, end */
@@ -113,6 +114,7 @@ enum job_action_kind {
     JOB_ACTION_FORGET,        /* root: places: all operations of the job have ended */
     JOB_ACTION_ACCEPTED,      /* root: token: the number of this job's RUN */
     JOB_ACTION_CHILD,   /* root -> client: a process of the job `parent` has this one spawned */
+    JOB_ACTION_WAITS,   /* root -> client, once: text: for what */
     JOB_ACTION_STARTED, /* root -> client: started */
     JOB_ACTION_SPAWNED, /* root: reply: to a request of JOB_EVENT_SPAWN */
     JOB_ACTION_ENDED,   /* root -> client: end; its last action except FORGET */

@@ -41,23 +41,30 @@ static void nodes_of_places(const struct ranges *places, struct ranges *ret_node
         ranges_add(ret_nodes, places->items[i].first - 1, places->items[i].last - 1);
 }
 
-/* All slots with those that other jobs use, without some nodes. */
-static void view_left(const struct job *job, const struct ranges *without,
-                      struct job_view *ret_view)
+/* All slots, without some nodes; if it is not alone with those that other jobs use. */
+static void view_nodes(const struct job *job, const struct ranges *without, int alone,
+                       struct job_view *ret_view)
 {
     const struct instance_root *root = job->instance->root;
     struct list_link *node, *spare;
     struct ranges dead = {0};
 
     job_view_init(ret_view, job->instance->allocation);
-    list_for_each(&root->jobs, node, spare)
-        job_view_take(ret_view, &list_entry(node, struct job, node)->shares);
+    if (!alone)
+        list_for_each(&root->jobs, node, spare)
+            job_view_take(ret_view, &list_entry(node, struct job, node)->shares);
     if (root->policy == INSTANCE_STAYS) /* else the job is reported as lost with them */
         nodes_of_places(&root->dead, &dead);
     job_view_take_nodes(ret_view, &dead);
     job_view_take_nodes(ret_view, without);
     job_view_make(ret_view);
     ranges_fini(&dead);
+}
+
+static void view_left(const struct job *job, const struct ranges *without,
+                      struct job_view *ret_view)
+{
+    view_nodes(job, without, 0, ret_view);
 }
 
 /* Of those slots the ones on the job's own nodes. */
@@ -203,27 +210,11 @@ static int is_settled(const struct job *job, const struct ranges *unknown)
 
 /* ---- why not ---- */
 
-static uint64_t slots_used(const struct job *job)
-{
-    struct list_link *node, *spare;
-    uint64_t used = 0;
-
-    list_for_each(&job->instance->root->jobs, node, spare)
-    {
-        const struct job_shares *shares = &list_entry(node, struct job, node)->shares;
-
-        for (uint32_t i = 0; i < shares->count; i++)
-            used += shares->items[i].slots *
-                    (shares->items[i].nodes.last - shares->items[i].nodes.first + 1ull);
-    }
-    return used;
-}
-
 /* Why there is no map, and which nodes were excluded. */
 static void say_why(const struct job *job, struct error *error)
 {
     struct buffer text = {0};
-    uint64_t used = slots_used(job), taken, cores;
+    uint64_t used = job_queue_slots_used(job->instance->root), taken, cores;
 
     placement_require_tell(&job->spec.placement, job->instance->allocation, &text);
     placement_cores_count(&job->spec.placement.machines, &taken, &cores);
@@ -339,6 +330,48 @@ static int make_any(struct job *job, struct error *error)
     ranges_fini(&candidates);
     ranges_fini(&unknown);
     return rc;
+}
+
+/* Nodes that live and may take part of which something is not known that the map depends on. */
+static int is_unknown(const struct job *job)
+{
+    struct ranges nodes = {0}, known = {0};
+    int is;
+
+    if (placement_require_open(&job->spec.placement, job->instance->allocation))
+        return 1;
+    nodes_without(job, &nodes);
+    nodes_of_places(&job->instance->root->dead, &known);
+    ranges_remove_all(&nodes, &known);
+    ranges_remove_all(&nodes, &job->spec.placement.excluded);
+    is = !ranges_is_empty(&nodes);
+    ranges_fini(&nodes);
+    ranges_fini(&known);
+    return is;
+}
+
+int job_map_fits_alone(struct job *job)
+{
+    struct placement *placement = &job->spec.placement;
+    struct ranges without = {0};
+    struct error error;
+    struct job_view all;
+    int rc = 0;
+
+    assert(job->map.apps_count == 0);
+    placement_machines_fini(&placement->machines);
+    if (placement_wants_topology(placement))
+        placement_machines_merge(&placement->machines, &job->instance->root->machines.known);
+    if (!is_unknown(job)) {
+        nodes_without(job, &without);
+        view_nodes(job, &without, 1, &all);
+        rc = compute_map(job, &all.allocation, &error);
+        placement_map_fini(&job->map);
+        job_view_fini(&all);
+    }
+    ranges_clear(&job->places);
+    ranges_fini(&without);
+    return rc == 0;
 }
 
 int job_map_make(struct job *job, struct error *error)

@@ -240,6 +240,15 @@ static enum job_phase survey_nodes(struct job *job, unsigned int want, struct jo
     return JOB_SURVEYING;
 }
 
+/* It does not fit at the moment, or ever. */
+static enum job_phase wait_for_slots(struct job *job, const struct error *error,
+                                     struct job_actions *actions)
+{
+    if (job_queue_add(job, actions))
+        return JOB_WAITING;
+    return report_end(job, EXIT_STATUS_FAILED, 1, error->text, actions);
+}
+
 static enum job_phase launch_job(struct job *job, struct job_actions *actions)
 {
     struct error error = ERROR_NONE;
@@ -249,11 +258,12 @@ static enum job_phase launch_job(struct job *job, struct job_actions *actions)
     if (rc == -EAGAIN)
         return survey_nodes(job, job_survey_wanted(job, 1), actions);
     if (rc < 0)
-        return report_end(job, EXIT_STATUS_FAILED, 1, error.text, actions);
+        return wait_for_slots(job, &error, actions);
     if (needs_the_dead(job))
         return report_loss(job, actions);
     if (job_ledger_take(job->instance->root->book, job->number, &job->shares, &error) < 0)
         return report_end(job, EXIT_STATUS_FAILED, 1, error.text, actions);
+    job_queue_started(job);
     ranges_add_all(&job->concerned, &job->places);
     job_map_launch(job, &payload);
     job_actions_broadcast(actions, job->number, &job->places, &payload);
@@ -264,9 +274,13 @@ static enum job_phase launch_job(struct job *job, struct job_actions *actions)
 static enum job_phase begin_job(struct job *job, const struct job_event *event,
                                 struct job_actions *actions)
 {
-    unsigned int want = job_survey_wanted(job, 0);
+    struct error error = ERROR_NONE;
+    unsigned int want;
 
     (void)event;
+    if (job_queue_hold(job, &error) < 0)
+        return wait_for_slots(job, &error, actions);
+    want = job_survey_wanted(job, 0);
     return want != 0 ? survey_nodes(job, want, actions) : launch_job(job, actions);
 }
 
@@ -639,22 +653,22 @@ typedef enum job_phase job_handler(struct job *job, const struct job_event *even
                                    struct job_actions *actions);
 
 /* A row for each input, a column for each phase.  NULL cannot happen: START and ABANDONED are of jobs that
- * have waited for the tree. */
+ * have waited for the tree, and START of those that wait for slots. */
 /* clang-format off */
 static job_handler *const handlers[JOB_INPUT_COUNT][JOB_OVER] = {
-    /* phase                 QUEUED            SURVEYING     LAUNCHING         RUNNING           ENDING             FLUSHING           LINGERING */
-    [JOB_INPUT_START] =     {begin_job,        NULL,         NULL,             NULL,             NULL,              NULL,              NULL},
-    [JOB_INPUT_ABANDONED] = {report_abandoned, NULL,         NULL,             NULL,             NULL,              NULL,              NULL},
-    [JOB_INPUT_SURVEYED] =  {ignore_input,     take_survey,  ignore_input,     ignore_input,     ignore_input,      ignore_input,      ignore_input},
-    [JOB_INPUT_LAUNCHED] =  {ignore_input,     ignore_input, take_launched,    ignore_input,     ignore_input,      ignore_input,      ignore_input},
-    [JOB_INPUT_ENDED] =     {ignore_input,     ignore_input, take_ended,       take_ended,       take_ended,        ignore_input,      ended_late},
-    [JOB_INPUT_FAILED] =    {ignore_input,     ignore_input, take_failure,     take_failure,     take_failure,      ignore_input,      ignore_input},
-    [JOB_INPUT_PLACED] =    {ignore_input,     ignore_input, ignore_input,     ignore_input,     compare_placement, compare_placement, ignore_input},
-    [JOB_INPUT_SIGNAL] =    {ignore_input,     ignore_input, broadcast_signal, broadcast_signal, ignore_input,      ignore_input,      ignore_input},
-    [JOB_INPUT_END] =       {end_at_once,      end_at_once,  end_nodes,        end_nodes,        end_nodes,         end_at_once,       ignore_input},
-    [JOB_INPUT_LOST] =      {ignore_input,     lost_survey,  take_loss,        take_loss,        take_loss,         lost_flushing,     lost_late},
-    [JOB_INPUT_OUTPUT] =    {ignore_input,     ignore_input, output_comes,     output_comes,     output_comes,      output_flushes,    ignore_input},
-    [JOB_INPUT_TIMER] =     {ignore_input,     time_is_up_early, time_is_up,   time_is_up,       take_timer,        take_timer,        ignore_input},
+    /* phase                 QUEUED            SURVEYING         WAITING       LAUNCHING         RUNNING           ENDING             FLUSHING           LINGERING */
+    [JOB_INPUT_START] =     {begin_job,        NULL,             begin_job,    NULL,             NULL,             NULL,              NULL,              NULL},
+    [JOB_INPUT_ABANDONED] = {report_abandoned, NULL,             NULL,         NULL,             NULL,             NULL,              NULL,              NULL},
+    [JOB_INPUT_SURVEYED] =  {ignore_input,     take_survey,      ignore_input, ignore_input,     ignore_input,     ignore_input,      ignore_input,      ignore_input},
+    [JOB_INPUT_LAUNCHED] =  {ignore_input,     ignore_input,     ignore_input, take_launched,    ignore_input,     ignore_input,      ignore_input,      ignore_input},
+    [JOB_INPUT_ENDED] =     {ignore_input,     ignore_input,     ignore_input, take_ended,       take_ended,       take_ended,        ignore_input,      ended_late},
+    [JOB_INPUT_FAILED] =    {ignore_input,     ignore_input,     ignore_input, take_failure,     take_failure,     take_failure,      ignore_input,      ignore_input},
+    [JOB_INPUT_PLACED] =    {ignore_input,     ignore_input,     ignore_input, ignore_input,     ignore_input,     compare_placement, compare_placement, ignore_input},
+    [JOB_INPUT_SIGNAL] =    {ignore_input,     ignore_input,     ignore_input, broadcast_signal, broadcast_signal, ignore_input,      ignore_input,      ignore_input},
+    [JOB_INPUT_END] =       {end_at_once,      end_at_once,      end_at_once,  end_nodes,        end_nodes,        end_nodes,         end_at_once,       ignore_input},
+    [JOB_INPUT_LOST] =      {ignore_input,     lost_survey,      ignore_input, take_loss,        take_loss,        take_loss,         lost_flushing,     lost_late},
+    [JOB_INPUT_OUTPUT] =    {ignore_input,     ignore_input,     ignore_input, output_comes,     output_comes,     output_comes,      output_flushes,    ignore_input},
+    [JOB_INPUT_TIMER] =     {ignore_input,     time_is_up_early, ignore_input, time_is_up,       time_is_up,       take_timer,        take_timer,        ignore_input},
 };
 /* clang-format on */
 
@@ -670,6 +684,8 @@ static void job_check(const struct job *job)
     assert(job->generation == 1 || job->phase >= JOB_LAUNCHING);
     assert(job->phase != JOB_ENDING || job->generation > 1);
     assert(job->surveys > 0 || job->phase != JOB_SURVEYING);
+    assert(job->phase != JOB_WAITING || job->waits);
+    assert(!job->waits || (job->may_wait && job->spec.parent == 0));
     assert(job->deadline_ns == UINT64_MAX || job->phase == JOB_ENDING ||
            job->phase == JOB_FLUSHING ||
            (job->phase < JOB_ENDING && job->deadline_ns == job_spawn_limit_ns(job)));

@@ -61,6 +61,7 @@ struct job_asked {
 enum job_phase {
     JOB_QUEUED,    /* the tree is not complete yet */
     JOB_SURVEYING, /* the nodes are being surveyed */
+    JOB_WAITING,   /* for slots that other jobs have */
     JOB_LAUNCHING, /* the nodes have been asked to start it */
     JOB_RUNNING,
     JOB_ENDING,    /* its nodes have been asked to end it */
@@ -72,7 +73,7 @@ enum job_phase {
 
 /* Inputs of a job at the root. */
 enum job_input {
-    JOB_INPUT_START,     /* the tree is complete */
+    JOB_INPUT_START,     /* the tree is complete, or slots may have become free */
     JOB_INPUT_ABANDONED, /* it never will be: text */
     JOB_INPUT_SURVEYED,
     JOB_INPUT_LAUNCHED,
@@ -136,6 +137,9 @@ struct job {
     uint64_t deadline_ns;  /* UINT64_MAX = none */
     uint32_t other_place;  /* one that computed a different placement; 0: none so far */
     uint8_t impatient;     /* the user ended it: slow output is not waited for */
+    uint8_t may_wait;      /* for slots of other jobs */
+    uint8_t waits;         /* it does, or did before its launch */
+    uint32_t overtaken;    /* later jobs that have been launched while it was the first to wait */
     struct job_asker asker;
     uint64_t
         start_until_ns; /* as long as the asker waits; UINT64_MAX, likewise the next: no limit */
@@ -237,6 +241,27 @@ void job_map_tell(const struct job *job, struct buffer *out);
 /* At a node: the map of a decoded launch; the placement must outlive it. */
 int job_map_read(const struct instance *instance, struct wire_reader *reader,
                  struct job_local *local);
+
+/* As job_map_make, as if no other job had any of the nodes; 1 also if it cannot be known yet. */
+int job_map_fits_alone(struct job *job);
+
+/* job_queue.c: jobs that wait for slots, at the root. */
+/* How many others may start before one that waits, and how many that wait are tried when slots become
+ * free. */
+#define JOB_OVERTAKEN_MAX 100u
+#define JOB_QUEUE_LOOKS   64u
+struct instance_root;
+/* 1 if it waits. */
+int job_queue_has(const struct job *job);
+/* -EBUSY if another must start before it. */
+int job_queue_hold(const struct job *job, struct error *error);
+/* It has no map: 1 if it may wait for one, of which its user then hears. */
+int job_queue_add(struct job *job, struct job_actions *actions);
+/* It has slots. */
+void job_queue_started(const struct job *job);
+uint64_t job_queue_slots_used(const struct instance_root *root);
+/* The first JOB_QUEUE_LOOKS. */
+uint32_t job_queue_list(const struct instance_root *root, uint32_t *numbers);
 
 /* job_survey.c: the root sets job->places to who has to be asked, of those that it will need or of all
  * that may take part, and returns for what (bits of survey_want, 0: nobody); asks; and takes the answer.

@@ -21,7 +21,7 @@
 #include "launch/proto/instance_spec.h"
 #include "launch/proto/job_spec.h"
 
-#define CONTROL_VERSION 6u
+#define CONTROL_VERSION 7u
 
 /* In the session directory of the root of a persistent instance. */
 #define CONTROL_SOCKET "control"
@@ -29,7 +29,7 @@
 enum control_message {
     /* client -> root */
     CONTROL_HELLO, /* struct control_hello; the first message */
-    CONTROL_RUN,   /* u32 request, job_spec: run it as soon as the tree is complete */
+    CONTROL_RUN, /* u32 request, u8 CONTROL_RUN_*, job_spec: run it as soon as the tree is complete */
     /* u32 job and: */
     CONTROL_SIGNAL,     /* u32 number: to every rank's process group */
     CONTROL_END,        /* struct control_end: end the job */
@@ -64,12 +64,17 @@ enum control_message {
     CONTROL_ANSWER,        /* struct control_answer */
     /* client -> root; after all others, since versions that differ must understand REFUSED */
     CONTROL_REQUEST, /* struct control_request: answered by ANSWER */
+    CONTROL_WAITS,   /* root -> client: u32 job, string: a job that may wait does, and for what */
     CONTROL_MESSAGE_COUNT
 };
 
 /* Messages that a client subscribes to in addition to answers. */
 #define CONTROL_WANTS_TEXTS  1u /* about the instance, READY and FAILED */
 #define CONTROL_WANTS_ROSTER 2u
+
+/* Of RUN. */
+#define CONTROL_RUN_MAY_WAIT 1u /* if other jobs have the slots that it needs; else that ends it */
+#define CONTROL_RUN_FLAGS    1u
 
 struct control_hello {
     uint32_t version; /* CONTROL_VERSION */
@@ -160,9 +165,10 @@ void control_hello_encode(const struct control_hello *message, struct buffer *ou
 int control_hello_decode(struct control_hello *ret_message, struct wire_reader *reader);
 void control_welcome_encode(const struct control_welcome *message, struct buffer *out);
 int control_welcome_decode(struct control_welcome *ret_message, struct wire_reader *reader);
-void control_run_encode(uint32_t request, const struct job_spec *spec, struct buffer *out);
+void control_run_encode(uint32_t request, uint8_t flags, const struct job_spec *spec,
+                        struct buffer *out);
 /* *ret_request is also set if the job cannot be read. */
-int control_run_decode(uint32_t *ret_request, struct job_spec *ret_spec,
+int control_run_decode(uint32_t *ret_request, uint8_t *ret_flags, struct job_spec *ret_spec,
                        struct wire_reader *reader);
 void control_accepted_encode(uint32_t request, uint32_t job, struct buffer *out);
 int control_accepted_decode(uint32_t *ret_request, uint32_t *ret_job, struct wire_reader *reader);
@@ -186,6 +192,9 @@ void control_request_encode(const struct control_request *message, struct buffer
 int control_request_decode(struct control_request *ret_message, struct wire_reader *reader);
 void control_answer_encode(const struct control_answer *message, struct buffer *out);
 int control_answer_decode(struct control_answer *ret_message, struct wire_reader *reader);
+/* What follows the job in CONTROL_WAITS; likewise. */
+void control_waits_encode(const char *why, struct buffer *out);
+int control_waits_decode(char **ret_why, struct wire_reader *reader);
 /* What messages about a job begin with; 0: of no job. */
 void control_put_job(uint32_t job, struct buffer *out);
 uint32_t control_get_job(struct wire_reader *reader);

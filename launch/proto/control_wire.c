@@ -69,15 +69,22 @@ int control_welcome_decode(struct control_welcome *ret_message, struct wire_read
     return 0;
 }
 
-void control_run_encode(uint32_t request, const struct job_spec *spec, struct buffer *out)
+void control_run_encode(uint32_t request, uint8_t flags, const struct job_spec *spec,
+                        struct buffer *out)
 {
+    assert((flags & ~CONTROL_RUN_FLAGS) == 0);
     wire_put_u32(out, request);
+    wire_put_u8(out, flags);
     job_spec_encode(spec, out);
 }
 
-int control_run_decode(uint32_t *ret_request, struct job_spec *ret_spec, struct wire_reader *reader)
+int control_run_decode(uint32_t *ret_request, uint8_t *ret_flags, struct job_spec *ret_spec,
+                       struct wire_reader *reader)
 {
     *ret_request = wire_get_u32(reader);
+    *ret_flags = wire_get_u8(reader);
+    if ((*ret_flags & ~CONTROL_RUN_FLAGS) != 0)
+        wire_fail(reader);
     return job_spec_decode(ret_spec, reader);
 }
 
@@ -100,6 +107,17 @@ void control_failed_encode(const char *why, struct buffer *out)
 }
 
 int control_failed_decode(char **ret_why, struct wire_reader *reader)
+{
+    *ret_why = wire_get_string(reader, CONTROL_TEXT_BYTES_MAX);
+    return wire_finish(reader);
+}
+
+void control_waits_encode(const char *why, struct buffer *out)
+{
+    wire_put_string(out, why);
+}
+
+int control_waits_decode(char **ret_why, struct wire_reader *reader)
 {
     *ret_why = wire_get_string(reader, CONTROL_TEXT_BYTES_MAX);
     return wire_finish(reader);

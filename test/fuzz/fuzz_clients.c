@@ -24,7 +24,8 @@ static int64_t credit_bytes; /* that daemons have had back, less what they have 
 
 static void on_send(void *context, uint32_t client, uint8_t type, const void *payload, size_t bytes)
 {
-    assert(client > 0 && type > CONTROL_DOCTOR && type < CONTROL_REQUEST);
+    assert(client > 0 && type > CONTROL_DOCTOR && type < CONTROL_MESSAGE_COUNT &&
+           type != CONTROL_REQUEST);
 }
 
 static size_t on_queued(void *context, uint32_t client)
@@ -40,12 +41,18 @@ static void on_drop(void *context, uint32_t client)
 static void on_step(void *context, struct job_event *event)
 {
     struct job_action accepted = {.kind = JOB_ACTION_ACCEPTED};
+    struct job_action waits = {.kind = JOB_ACTION_WAITS};
+    char why[] = "for a slot";
 
     if (event->kind != JOB_EVENT_RUN)
         return;
     accepted.job = ++jobs;
     accepted.token = (uint64_t)event->number;
     clients_action(clients, &accepted);
+    waits.job = jobs;
+    waits.text.words = why;
+    if (event->flag)
+        clients_action(clients, &waits);
 }
 
 static void on_credit(void *context, uint32_t job, uint32_t place, uint32_t bytes)
@@ -191,8 +198,7 @@ static void put_run(struct buffer *out, uint8_t client)
     spec.apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
     spec.apps[0].argv[0] = memory_copy_string("a");
     spec.apps[0].set = memory_allocate_zeroed(sizeof(char *));
-    wire_put_u32(&payload, 1);
-    job_spec_encode(&spec, &payload);
+    control_run_encode(1, CONTROL_RUN_MAY_WAIT, &spec, &payload);
     job_spec_fini(&spec);
     put(out, client, CONTROL_RUN, &payload);
 }

@@ -86,8 +86,7 @@ static void client_runs(uint32_t job)
     spec.apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
     spec.apps[0].argv[0] = memory_copy_string("app");
     spec.apps[0].set = memory_allocate_zeroed(sizeof(char *));
-    wire_put_u32(&payload, 1);
-    job_spec_encode(&spec, &payload);
+    control_run_encode(1, 0, &spec, &payload);
     job_spec_fini(&spec);
     client_says(job + 1, CONTROL_RUN, &payload);
 }

@@ -286,6 +286,9 @@ static void trace_root(struct buffer *out, const struct job_action *action)
         buffer_printf(out, "report %u%s%s", action->end->status, action->end->text[0] ? ": " : "",
                       action->end->text);
         break;
+    case JOB_ACTION_WAITS:
+        buffer_printf(out, "say that %s", action->text.words);
+        break;
     case JOB_ACTION_TEXT:
         buffer_printf(out, "say %s", action->text.words);
         break;
@@ -647,7 +650,9 @@ void job_world_run(struct job_world *world, uint32_t processes)
     struct job_spec spec;
 
     make_spec(world, processes, &spec);
-    job_world_event(world, 0, (struct job_event){.kind = JOB_EVENT_RUN, .spec = &spec});
+    job_world_event(
+        world, 0,
+        (struct job_event){.kind = JOB_EVENT_RUN, .spec = &spec, .flag = world->may_wait});
     job_spec_fini(&spec);
 }
 

@@ -13,7 +13,7 @@
 #include "launch/job/instance.h"
 
 #define JOB_WORLD_NODES_MAX 16
-#define JOB_WORLD_JOBS_MAX  16
+#define JOB_WORLD_JOBS_MAX  128
 
 /* Kinds of deliveries that can be held back. */
 #define HOLD_BROADCASTS 1u
@@ -44,6 +44,7 @@ struct job_world {
     uint32_t run_timeout_s;
     enum pmi_stop stop;
     const char *tool;
+    int may_wait;               /* likewise of the one that job_world_run makes */
     struct placement_rule rule; /* of it; a zeroed one is by slot and binds nothing */
     uint32_t cores;             /* of each node; 0: it does not answer when it is asked */
     uint64_t deadlines_ns[JOB_WORLD_JOBS_MAX]; /* of jobs, [0]: the instance; UINT64_MAX: none */

@@ -90,11 +90,11 @@ wait "$flood"
 is $? 143 "the one that floods is ended by its user"
 exec 7<&-
 
-# What does not fit is refused in one line, and takes nothing from others.
+# What does not fit and may not wait is refused in one line, and takes nothing from others.
 "$banyan" run --instance "$dir" -n 15 sh -c "echo >>'$scratch/large'; exec sleep 1000" 2>/dev/null &
 large=$!
 until_true 10 sh -c "[ \"\$(wc -l <'$scratch/large' 2>/dev/null)\" = 15 ]"
-in_instance -n 2 true 2>"$scratch/full"
+in_instance --no-wait -n 2 true 2>"$scratch/full"
 is $? 125 "a job that does not fit: status"
 ok "a job that does not fit is refused in one line" one_line_in "$scratch/full"
 like "$(cat "$scratch/full")" "other jobs of this instance have 15 of its 16 slots" "which says why"

@@ -34,7 +34,7 @@ ok "two bound jobs are bound to one core each" \
     test "$(cat "$scratch/first" "$scratch/second" | grep -c '^[0-9]*$')" = 2
 ok "and not to the same one" test "$(cat "$scratch/first")" != "$(cat "$scratch/second")"
 
-"$banyan" run --instance "$dir" --map-by core -n "$((cores - 1))" true 2>"$scratch/refused"
+"$banyan" run --instance "$dir" --no-wait --map-by core -n "$((cores - 1))" true 2>"$scratch/refused"
 is $? 125 "a bound job that needs a core of theirs is refused"
 like "$(cat "$scratch/refused")" "are bound to 2 of the $cores cores there" "which says why"
 

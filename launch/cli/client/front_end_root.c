@@ -62,6 +62,18 @@ static void on_output(struct front_end *front, uint32_t job, struct wire_reader 
                       output.bytes.data, output.bytes.length_bytes);
 }
 
+/* The root says for what; it is a line like others. */
+static void on_waits(struct front_end *front, struct wire_reader *reader)
+{
+    char *why;
+
+    if (control_waits_decode(&why, reader) < 0)
+        on_unreadable(front);
+    else
+        front_end_message(front, why);
+    free(why);
+}
+
 static void say_line(void *context, const char *line)
 {
     front_end_message(context, line);
@@ -167,7 +179,7 @@ static void on_message(void *context, uint8_t type, const void *payload, size_t 
 
     front_end_check(front);
     wire_reader_init(&reader, payload, payload_bytes);
-    if (type >= CONTROL_STARTED && type <= CONTROL_JOB_END)
+    if ((type >= CONTROL_STARTED && type <= CONTROL_JOB_END) || type == CONTROL_WAITS)
         job = control_get_job(&reader);
     if (job != front->job && job != 0 && !ranges_contains(&front->children, job))
         return; /* not ours */
@@ -183,6 +195,9 @@ static void on_message(void *context, uint8_t type, const void *payload, size_t 
         break;
     case CONTROL_READY:
     case CONTROL_FAILED: /* the job's end repeats it */
+        break;
+    case CONTROL_WAITS:
+        on_waits(front, &reader);
         break;
     case CONTROL_STARTED:
         on_started(front, job, &reader);
@@ -289,12 +304,15 @@ static void send_job(struct front_end *front)
 {
     const struct control_hello hello = {.version = CONTROL_VERSION, .wants = CONTROL_WANTS_TEXTS};
     struct buffer payload = {0};
+    uint8_t flags = 0;
 
     if (!front->is_guest) { /* a guest has already said it to get the roster */
         control_hello_encode(&hello, &payload);
         channel_send_buffer(front->channel, CONTROL_HELLO, &payload);
     }
-    control_run_encode(RUN_REQUEST, &front->request->job, &payload);
+    if (front->is_guest && !front->request->no_wait)
+        flags |= CONTROL_RUN_MAY_WAIT;
+    control_run_encode(RUN_REQUEST, flags, &front->request->job, &payload);
     channel_send_buffer(front->channel, CONTROL_RUN, &payload);
     buffer_fini(&payload);
 }

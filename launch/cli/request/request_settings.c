@@ -123,6 +123,10 @@ const struct option_rule run_rules[] = {
      FIELD(instance),
      .help = "run on the nodes of the instance that 'banyan start' has started; DIR is what it "
              "printed (default: $BANYAN_INSTANCE, unless options name nodes)"},
+    {.kind = OPTION_FLAG,
+     .name = "no-wait",
+     FIELD(no_wait),
+     .help = "fail at once if other jobs of the instance have the slots (default: wait)"},
     {.kind = OPTION_LIST,
      .letter = 'H',
      .name = "host",

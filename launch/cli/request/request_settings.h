@@ -65,6 +65,7 @@ struct request_settings {
     const char *record;
     const char *json;
     const char *instance;
+    int no_wait;
     int daemonize; /* of start */
     const char *on_failure;
     const char *modex;

@@ -106,6 +106,15 @@ static uint32_t count_jobs(const struct pmi_instance_facts *facts, uint64_t *ret
     return count;
 }
 
+static uint32_t count_waiting(const struct pmi_instance_facts *facts)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < facts->jobs_count; i++)
+        count += facts->jobs[i].phase == PMI_JOB_WAITING;
+    return count;
+}
+
 static void since_text(time_t since, char text[WORD_BYTES])
 {
     struct tm local;
@@ -201,6 +210,8 @@ void instance_report_status(const struct instance_report *report, int as_json, s
         if (jobs > 0)
             buffer_printf(out, ", %llu %s", (unsigned long long)processes,
                           processes == 1 ? "process" : "processes");
+        if (count_waiting(facts) > 0)
+            buffer_printf(out, ", %u waiting", count_waiting(facts));
         buffer_append_string(out, "\n");
     }
     ranges_fini(&all);

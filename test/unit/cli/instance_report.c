@@ -109,7 +109,7 @@ int main(void)
            "root      process 4711\n"
            "nodes     4: n[1-4]\n"
            "slots     8\n"
-           "jobs      2, 3 processes\n",
+           "jobs      2, 3 processes, 1 waiting\n",
            "an instance");
     prints(instance_report_jobs,
            "  JOB  STATE     PROCESSES  NODES             COMMAND\n"

@@ -42,6 +42,7 @@ static const char *const names[CONTROL_MESSAGE_COUNT] = {
     [CONTROL_STARTED] = "STARTED", [CONTROL_OUTPUT] = "OUTPUT",   [CONTROL_STDIN_ACK] = "STDIN_ACK",
     [CONTROL_TEXT] = "TEXT",       [CONTROL_JOB_END] = "JOB_END", [CONTROL_READY] = "READY",
     [CONTROL_FAILED] = "FAILED",   [CONTROL_SPAWNED] = "SPAWNED", [CONTROL_ANSWER] = "ANSWER",
+    [CONTROL_WAITS] = "WAITS",
 };
 
 static void on_send(void *context, uint32_t client, uint8_t type, const void *payload, size_t bytes)
@@ -56,7 +57,7 @@ static void on_send(void *context, uint32_t client, uint8_t type, const void *pa
     if (type == CONTROL_ACCEPTED)
         line("root -> client %u: ACCEPTED request %u as job %u", client, first,
              wire_get_u32(&reader));
-    else if (type >= CONTROL_STARTED && type <= CONTROL_JOB_END)
+    else if ((type >= CONTROL_STARTED && type <= CONTROL_JOB_END) || type == CONTROL_WAITS)
         line("root -> client %u: %s of job %u", client, names[type], first);
     else
         line("root -> client %u: %s", client, names[type]);
@@ -198,8 +199,7 @@ static void run(uint32_t client, uint32_t request)
     spec.apps[0].argv[0] = memory_copy_string("app");
     spec.apps[0].set = memory_allocate_zeroed(sizeof(char *));
     line("client %u -> root: RUN request %u", client, request);
-    wire_put_u32(&payload, request);
-    job_spec_encode(&spec, &payload);
+    control_run_encode(request, 0, &spec, &payload);
     job_spec_fini(&spec);
     say(client, CONTROL_RUN, &payload);
 }
@@ -227,6 +227,16 @@ static void output(uint32_t place, uint32_t job, const char *text)
     buffer_append_string(&payload, text);
     clients_output(clients, place, payload.data, payload.length_bytes);
     buffer_fini(&payload);
+}
+
+static void job_waits(uint32_t job)
+{
+    char why[] = "for a slot";
+    struct job_action action = {.kind = JOB_ACTION_WAITS, .job = job};
+
+    action.text.words = why;
+    line("job %u waits", job);
+    clients_action(clients, &action);
 }
 
 static void job_fails(uint32_t job, uint32_t status)
@@ -536,8 +546,28 @@ static void test_end_names_missing(void)
     end();
 }
 
+static void test_waits(void)
+{
+    begin();
+    hello(2, CONTROL_VERSION, 0);
+    run(2, 1);
+    job_waits(1);
+    clients_gone(clients, 2);
+    line("client 2 is gone");
+    happens("client 2 -> root: HELLO\n"
+            "root -> client 2: WELCOME\n"
+            "client 2 -> root: RUN request 1\n"
+            "root -> client 2: ACCEPTED request 1 as job 1\n"
+            "job 1 waits\n"
+            "root -> client 2: WAITS of job 1\n"
+            "root ends job 1: the front end went away\n"
+            "client 2 is gone\n",
+            "a client that vanishes while its job waits");
+}
+
 int main(void)
 {
+    test_waits();
     allocation_init(&roster);
     allocation_generate(&roster, "n", 2, 4);
     test_two_jobs();

@@ -128,19 +128,27 @@ static void test_run(void)
     struct job_spec spec, back;
     struct wire_reader reader;
     uint32_t request = 0, job = 0;
+    uint8_t flags = 0;
+    char *why;
 
     job_spec_init(&spec);
     spec.uid = 1000;
-    control_run_encode(7, &spec, &bytes);
+    control_run_encode(7, CONTROL_RUN_MAY_WAIT, &spec, &bytes);
     reader = reader_of(&bytes, bytes.length_bytes);
-    is_int(control_run_decode(&request, &back, &reader), 0, "a job to run is decoded");
+    is_int(control_run_decode(&request, &flags, &back, &reader), 0, "a job to run is decoded");
     is_uint(request, 7, "its request");
+    is_uint(flags, CONTROL_RUN_MAY_WAIT, "that it may wait");
     is_uint(back.uid, 1000, "its specification");
     job_spec_fini(&back);
     reader = reader_of(&bytes, bytes.length_bytes - 1);
     request = 0;
-    is_int(control_run_decode(&request, &back, &reader), -EBADMSG, "one that is cut is refused");
+    is_int(control_run_decode(&request, &flags, &back, &reader), -EBADMSG,
+           "one that is cut is refused");
     is_uint(request, 7, "and who asked for it can be told");
+    bytes.data[4] = CONTROL_RUN_FLAGS + 1;
+    reader = reader_of(&bytes, bytes.length_bytes);
+    is_int(control_run_decode(&request, &flags, &back, &reader), -EBADMSG,
+           "likewise one with flags that nobody knows");
     buffer_clear(&bytes);
     control_accepted_encode(7, 12, &bytes);
     reader = reader_of(&bytes, bytes.length_bytes);
@@ -148,6 +156,15 @@ static void test_run(void)
     ok(request == 7 && job == 12, "request and job");
     reader = reader_of(&bytes, bytes.length_bytes - 1);
     is_int(control_accepted_decode(&request, &job, &reader), -EBADMSG, "but not a part of it");
+    buffer_clear(&bytes);
+    control_waits_encode("job 3 waits for 2 slots", &bytes);
+    reader = reader_of(&bytes, bytes.length_bytes);
+    is_int(control_waits_decode(&why, &reader), 0, "that it waits is decoded");
+    is_string(why, "job 3 waits for 2 slots", "and for what");
+    free(why);
+    reader = reader_of(&bytes, bytes.length_bytes - 1);
+    is_int(control_waits_decode(&why, &reader), -EBADMSG, "but not a part of it");
+    free(why);
     job_spec_fini(&spec);
     buffer_fini(&bytes);
 }
