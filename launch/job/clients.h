@@ -34,8 +34,8 @@ struct clients_ops {
 struct clients_config {
     const char *session;
     const char *directory;
-    const struct allocation *roster;
-    uint32_t piece_bytes; /* minimum credit given at a time */
+    const struct allocation *roster; /* as new jobs may use it; its slots may change */
+    uint32_t piece_bytes;            /* minimum credit given at a time */
 };
 
 struct clients *clients_create(const struct clients_config *config, const struct clients_ops *ops,

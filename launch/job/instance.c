@@ -23,8 +23,10 @@ struct instance *instance_create(const struct instance_spec *spec, uint32_t plac
     allocation_init(&instance->own_roster);
     list_init(&instance->parts);
     list_init(&instance->asked);
-    if (place == 0)
+    if (place == 0) {
         instance->root = instance_root_create(allocation, policy);
+        instance_nodes_changed(instance);
+    }
     return instance;
 }
 

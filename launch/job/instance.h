@@ -12,6 +12,7 @@
 #define LAUNCH_JOB_INSTANCE_H
 
 #include "launch/job/job.h"
+#include "launch/proto/node_list.h"
 
 struct instance;
 struct node_pool;
@@ -74,5 +75,18 @@ uint32_t instance_parts(const struct instance *instance); /* of jobs, at this pl
 void instance_part_numbers(const struct instance *instance, struct ranges *ret_numbers);
 void instance_job_numbers(const struct instance *instance, struct ranges *ret_numbers);
 enum instance_policy instance_policy(const struct instance *instance);
+
+/* Root, instance_nodes.c. */
+/* The roster with slots only on nodes that can have new jobs; at the same address while the instance lives. */
+const struct allocation *instance_usable(const struct instance *instance);
+/* Adds the places of nodes that a hostlist names.  An error names the first that there is not. */
+int instance_nodes_find(const struct instance *instance, const char *names,
+                        struct ranges *ret_places, struct error *error);
+/* -EHOSTDOWN if one of them is lost. */
+int instance_nodes_resumable(const struct instance *instance, const struct ranges *places,
+                             struct error *error);
+/* Those nodes; ret_list is an empty one. */
+void instance_nodes_list(const struct instance *instance, const struct ranges *places,
+                         struct node_list *ret_list);
 
 #endif

@@ -50,6 +50,8 @@ void instance_root_destroy(struct instance_root *root)
     node_pool_destroy(root->book);
     job_machines_fini(&root->machines);
     ranges_fini(&root->dead);
+    ranges_fini(&root->drained);
+    job_view_fini(&root->usable);
     for (uint32_t i = 0; i < root->seen_count; i++)
         ranges_fini(&root->seen[i].places);
     free(root->seen);
@@ -326,11 +328,11 @@ static enum instance_phase report_seen(struct instance *instance, const struct j
     return instance->root->phase;
 }
 
-static void bury_places(struct instance_root *root, const struct ranges *places)
+static void bury_places(struct instance *instance, const struct ranges *places)
 {
-    ranges_add_all(&root->dead, places);
-    job_ledger_lost(root->book, places);
-    root->slots_moved = 1;
+    ranges_add_all(&instance->root->dead, places);
+    job_ledger_lost(instance->root->book, places);
+    instance_nodes_changed(instance);
 }
 
 /* Their starters may report more, before or after. */
@@ -339,7 +341,7 @@ static enum instance_phase lost_starting(struct instance *instance, const struct
 {
     uint32_t place = 0;
 
-    bury_places(instance->root, event->places);
+    bury_places(instance, event->places);
     for (; ranges_next(event->places, place, &place); place++)
         place_failed(instance->root, event->now_ns, place, "", actions);
     return INSTANCE_STARTING;
@@ -348,9 +350,25 @@ static enum instance_phase lost_starting(struct instance *instance, const struct
 static enum instance_phase on_places_lost(struct instance *instance, const struct job_event *event,
                                           struct job_actions *actions)
 {
-    bury_places(instance->root, event->places);
+    bury_places(instance, event->places);
     give_all(instance, JOB_INPUT_LOST, event, actions);
     return instance->root->phase;
+}
+
+/* A node that is drained keeps what runs there. */
+static enum instance_phase drain_places(struct instance *instance, const struct job_event *event,
+                                        struct job_actions *actions)
+{
+    struct instance_root *root = instance->root;
+
+    (void)actions;
+    assert(ranges_is_empty(event->places) || ranges_min(event->places) > 0);
+    if (event->flag)
+        ranges_add_all(&root->drained, event->places);
+    else
+        ranges_remove_all(&root->drained, event->places);
+    instance_nodes_changed(instance);
+    return root->phase;
 }
 
 /* ---- the end ---- */
@@ -484,6 +502,7 @@ static instance_handler *const handlers[JOB_EVENT_KIND_COUNT][INSTANCE_PHASE_COU
     [JOB_EVENT_SPAWN] =        {spawn_refused,   spawn_now,       spawn_refused,   spawn_refused},
     [JOB_EVENT_SIGNAL] =       {pass_signal,     pass_signal,     pass_signal,     pass_signal},
     [JOB_EVENT_END] =          {pass_end,        pass_end,        pass_end,        pass_end},
+    [JOB_EVENT_DRAIN] =        {drain_places,    drain_places,    drain_places,    drain_places},
     [JOB_EVENT_LEAVE] =        {end_instance,    end_instance,    end_instance,    ignore_event},
     [JOB_EVENT_RESULT] =       {pass_result,     pass_result,     pass_result,     pass_result},
     [JOB_EVENT_RECEIVED] =     {on_root_message, on_root_message, on_root_message, on_root_message},

@@ -48,6 +48,9 @@ struct instance_root {
     struct node_pool *book;
     struct job_machines machines; /* of the nodes, as far as jobs had to know */
     struct ranges dead;
+    struct ranges drained;  /* places that get no new processes */
+    struct job_view usable; /* the roster as new jobs may use it: without those */
+    uint8_t is_reduced;     /* it has not all slots of the roster */
     struct job_seen *seen;
     uint32_t seen_count;
     uint64_t deadline_ns;    /* of the start; UINT64_MAX = none */
@@ -72,6 +75,9 @@ struct instance {
 /* instance_find.c: NULL if there is no such job here. */
 struct job *instance_find_job(const struct instance *instance, uint32_t number);
 struct job_part *instance_find_part(const struct instance *instance, uint32_t number);
+
+/* instance_nodes.c: dead or drained places have changed, and with them the slots that jobs can have. */
+void instance_nodes_changed(struct instance *instance);
 
 /* instance_root.c */
 struct instance_root *instance_root_create(const struct allocation *allocation,

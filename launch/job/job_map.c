@@ -20,13 +20,13 @@
 #include "alloc/placement_require.h"
 #include "launch/job/instance_state.h"
 
-/* Whether slots are used, or nodes lost. */
+/* Whether slots are used, or nodes lost or drained. */
 static int is_shared(const struct job *job)
 {
     const struct instance_root *root = job->instance->root;
     struct list_link *node, *spare;
 
-    if (root->policy == INSTANCE_STAYS && !ranges_is_empty(&root->dead))
+    if (root->is_reduced)
         return 1;
     list_for_each(&root->jobs, node,
                   spare) if (list_entry(node, struct job, node)->shares.count > 0) return 1;
@@ -47,18 +47,13 @@ static void view_nodes(const struct job *job, const struct ranges *without, int 
 {
     const struct instance_root *root = job->instance->root;
     struct list_link *node, *spare;
-    struct ranges dead = {0};
 
-    job_view_init(ret_view, job->instance->allocation);
+    job_view_init(ret_view, &root->usable.allocation);
     if (!alone)
         list_for_each(&root->jobs, node, spare)
             job_view_take(ret_view, &list_entry(node, struct job, node)->shares);
-    if (root->policy == INSTANCE_STAYS) /* else the job is reported as lost with them */
-        nodes_of_places(&root->dead, &dead);
-    job_view_take_nodes(ret_view, &dead);
     job_view_take_nodes(ret_view, without);
     job_view_make(ret_view);
-    ranges_fini(&dead);
 }
 
 static void view_left(const struct job *job, const struct ranges *without,
@@ -225,6 +220,8 @@ static void say_why(const struct job *job, struct error *error)
     if (taken > 0)
         buffer_printf(&text, " and are bound to %llu of the %llu cores there",
                       (unsigned long long)taken, (unsigned long long)cores);
+    if (job->instance->root->is_reduced)
+        buffer_append_string(&text, "; 'banyan node list' shows nodes that are drained or lost");
     error_set(error, error->code, "%s%s", error->text, buffer_string(&text));
     buffer_fini(&text);
 }
