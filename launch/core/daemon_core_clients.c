@@ -106,7 +106,7 @@ void daemon_core_clients_open(struct daemon_core *core, const struct daemon_core
     struct clients_config clients = {
         .session = config->spec->session,
         .directory = config->directory,
-        .roster = config->roster,
+        .roster = instance_usable(core->instance),
         .piece_bytes = config->credit_piece_bytes,
     };
 

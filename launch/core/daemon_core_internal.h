@@ -156,6 +156,10 @@ void daemon_core_request_gone(struct daemon_core *core, uint32_t client);
 int daemon_core_request_reply(struct daemon_core *core, const struct daemon_event *event);
 void daemon_core_request_close(struct daemon_core *core);
 
+/* daemon_core_nodes.c: root. */
+/* JOB_MESSAGE_NODES of a client, without the kind.  0, and the answer; or -EBADMSG. */
+int daemon_core_nodes(struct daemon_core *core, struct wire_reader *reader, struct buffer *answer);
+
 /* daemon_core_silence.c */
 void daemon_core_silence(struct daemon_core *core, uint32_t place, uint64_t silent_ns);
 

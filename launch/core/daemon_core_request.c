@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What clients request of the root (CONTROL_REQUEST), as its places do: to control a job, and to know jobs and their
- * processes.  Which processes run is known on their nodes only, so these are asked, at most ASKED_MAX at a time.
+ * What clients request of the root (CONTROL_REQUEST), as its places do: to control a job, to know jobs and their
+ * processes, and about nodes.  Which processes run is known on their nodes only, so these are asked, at most ASKED_MAX at a time.
  *
  * Cost: nothing without requests; a message and its answer for each node that is asked about, and an answer of
  * CONTROL_ANSWER_BYTES_MAX for each client that has asked about processes.
@@ -160,6 +160,19 @@ static void client_asks(struct daemon_core *core, uint32_t client,
         ask_nodes(core, client, request);
 }
 
+static void client_asks_nodes(struct daemon_core *core, uint32_t client,
+                              const struct control_request *request)
+{
+    struct buffer list = {0};
+    struct wire_reader reader;
+    int rc;
+
+    wire_reader_init(&reader, request->data.data, request->data.length_bytes);
+    rc = daemon_core_nodes(core, &reader, &list);
+    answer(core, client, request->request, rc, &list);
+    buffer_fini(&list);
+}
+
 void daemon_core_request_client(struct daemon_core *core, uint32_t client,
                                 const struct control_request *request)
 {
@@ -169,6 +182,8 @@ void daemon_core_request_client(struct daemon_core *core, uint32_t client,
     wire_reader_init(&reader, request->data.data, request->data.length_bytes);
     if (request->kind == JOB_MESSAGE_QUERY)
         client_asks(core, client, request);
+    else if (request->kind == JOB_MESSAGE_NODES)
+        client_asks_nodes(core, client, request);
     else
         answer(core, client, request->request,
                request->kind == JOB_MESSAGE_CONTROL ? daemon_core_control(core, &reader) : -ENOTSUP,

@@ -75,6 +75,8 @@ enum job_message {
     JOB_MESSAGE_PULL_GONE, /* to the root: u32 number: nobody is left here to whom its output could go */
     /* request to the root: struct job_push; its reply, when that has been taken: i32 status */
     JOB_MESSAGE_PUSH,
+    /* of a client, to the root: struct node_list_request; its answer: struct node_list */
+    JOB_MESSAGE_NODES,
     JOB_MESSAGE_COUNT
 };
 

@@ -180,3 +180,29 @@ int instance_client_control(struct instance_client *client, uint32_t job, uint8_
     buffer_fini(&data);
     return rc;
 }
+
+int instance_client_nodes(struct instance_client *client, enum node_list_order order,
+                          const char *names, struct node_list *ret_list, struct error *error)
+{
+    const struct node_list_request order_of = {.order = (uint8_t)order,
+                                               .names = (char *)(uintptr_t)names};
+    struct control_request request = {.kind = JOB_MESSAGE_NODES};
+    struct buffer data = {0}, answer = {0};
+    struct wire_reader reader;
+    int rc;
+
+    node_list_request_encode(&order_of, &data);
+    request.data = (struct wire_bytes){.data = data.data, .length_bytes = data.length_bytes};
+    rc = ask(client, &request, &answer, error);
+    buffer_fini(&data);
+    wire_reader_init(&reader, answer.data, answer.length_bytes);
+    if (rc == 0 && node_list_decode(ret_list, &reader) < 0) {
+        rc = error_set(error, -EBADMSG, "the answer of the instance at %s cannot be read",
+                       client->directory);
+    } else if (rc == 0 && ret_list->why[0] != '\0') {
+        rc = error_set(error, -EINVAL, "%s", ret_list->why);
+        node_list_fini(ret_list);
+    }
+    buffer_fini(&answer);
+    return rc;
+}

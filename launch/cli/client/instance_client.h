@@ -13,6 +13,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/ranges.h"
+#include "launch/proto/node_list.h"
 #include "pmix/pmi_query.h"
 
 struct instance_client {
@@ -37,5 +38,9 @@ int instance_client_processes(struct instance_client *client, uint32_t job,
 /* kind: enum job_control_kind; ranks: none: all.  -ENOENT if no such job runs, or it has no such rank. */
 int instance_client_control(struct instance_client *client, uint32_t job, uint8_t kind,
                             uint32_t signal, const struct ranges *ranks, struct error *error);
+/* Lists nodes (none named: all), and before that drains or resumes them; the caller's to fini.  What the root refuses is
+ * an error. */
+int instance_client_nodes(struct instance_client *client, enum node_list_order order,
+                          const char *names, struct node_list *ret_list, struct error *error);
 
 #endif

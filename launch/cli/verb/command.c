@@ -20,6 +20,7 @@
 #include "launch/cli/verb/fabric_verb.h"
 #include "launch/cli/verb/kill_verb.h"
 #include "launch/cli/verb/map_verb.h"
+#include "launch/cli/verb/node_verb.h"
 #include "launch/cli/verb/ps_verb.h"
 #include "launch/cli/verb/stop_verb.h"
 #include "launch/cli/verb/this_machine.h"
@@ -59,6 +60,7 @@ static const struct verb verbs[] = {
     {"stop", "end an instance and its jobs", stop_verb, stop_verb_help},
     {"status", "show an instance: nodes, slots, jobs", ps_verb_status, ps_verb_help_status},
     {"ps", "list jobs of an instance, or their processes", ps_verb, ps_verb_help},
+    {"node", "list, drain and resume nodes of an instance", node_verb, node_verb_help},
     {"wait", "wait for jobs of an instance", wait_verb, wait_verb_help},
     {"attach", "print what a job of an instance prints", wait_verb_attach, wait_verb_help_attach},
     {"kill", "end jobs of an instance, or ranks of them", kill_verb, kill_verb_help},

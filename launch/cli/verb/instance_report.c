@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "launch/cli/option/json_text.h"
+#include "launch/cli/verb/node_report.h"
 
 #define WORD_BYTES 64
 
@@ -178,42 +179,79 @@ static json_t *json_jobs(const struct instance_report *report)
     return list;
 }
 
+static json_t *json_states(const struct node_report_sum *sum)
+{
+    json_t *object = json_object();
+
+    for (int state = 0; state < NODE_LIST_STATE_COUNT; state++)
+        json_object_set_new(object, node_list_state_name((enum node_list_state)state),
+                            json_integer(sum->nodes[state]));
+    return object;
+}
+
+static json_t *json_status(const struct instance_report *report, const struct ranges *all,
+                           const char *since, const struct node_report_sum *sum)
+{
+    json_t *object = json_object();
+
+    json_object_set_new(object, "instance", json_text(report->directory));
+    json_object_set_new(object, "root", json_integer(report->root));
+    json_object_set_new(object, "since", json_text(since));
+    json_object_set_new(object, "nodes", json_integer(allocation_nodes(report->roster)));
+    json_object_set_new(object, "names", json_places(report, all));
+    json_object_set_new(object, "states", json_states(sum));
+    json_object_set_new(object, "slots", json_integer((json_int_t)report->facts->slots));
+    json_object_set_new(object, "slots_in_use", json_integer((json_int_t)sum->used));
+    json_object_set_new(object, "jobs", json_jobs(report));
+    return object;
+}
+
+/* Those that are not up. */
+static void print_states(const struct node_report_sum *sum, struct buffer *out)
+{
+    for (int state = NODE_LIST_UP + 1; state < NODE_LIST_STATE_COUNT; state++) {
+        if (sum->nodes[state] > 0)
+            buffer_printf(out, ", %u %s", sum->nodes[state],
+                          node_list_state_name((enum node_list_state)state));
+    }
+}
+
+static void print_status(const struct instance_report *report, const struct ranges *all,
+                         const char *since, const struct node_report_sum *sum, struct buffer *out)
+{
+    uint64_t processes;
+    uint32_t jobs = count_jobs(report->facts, &processes);
+
+    buffer_printf(out, "instance  %s\nroot      process %u%s%s\nnodes     %u: ", report->directory,
+                  report->root, since[0] != '\0' ? ", since " : "", since,
+                  allocation_nodes(report->roster));
+    print_places(report, all, out);
+    print_states(sum, out);
+    buffer_printf(out, "\nslots     %llu", (unsigned long long)report->facts->slots);
+    if (sum->used > 0)
+        buffer_printf(out, ", %llu in use", (unsigned long long)sum->used);
+    buffer_printf(out, "\njobs      %u", jobs);
+    if (jobs > 0)
+        buffer_printf(out, ", %llu %s", (unsigned long long)processes,
+                      processes == 1 ? "process" : "processes");
+    if (count_waiting(report->facts) > 0)
+        buffer_printf(out, ", %u waiting", count_waiting(report->facts));
+    buffer_append_string(out, "\n");
+}
+
 void instance_report_status(const struct instance_report *report, int as_json, struct buffer *out)
 {
-    const struct pmi_instance_facts *facts = report->facts;
-    uint32_t nodes = allocation_nodes(report->roster);
+    struct node_report_sum sum;
     struct ranges all = {0};
     char since[WORD_BYTES];
-    uint64_t processes;
-    uint32_t jobs = count_jobs(facts, &processes);
 
-    ranges_add(&all, 1, nodes);
+    ranges_add(&all, 1, allocation_nodes(report->roster));
+    node_report_sum(report->list, &sum);
     since_text(report->since, since);
-    if (as_json) {
-        json_t *object = json_object();
-
-        json_object_set_new(object, "instance", json_text(report->directory));
-        json_object_set_new(object, "root", json_integer(report->root));
-        json_object_set_new(object, "since", json_text(since));
-        json_object_set_new(object, "nodes", json_integer(nodes));
-        json_object_set_new(object, "names", json_places(report, &all));
-        json_object_set_new(object, "slots", json_integer((json_int_t)facts->slots));
-        json_object_set_new(object, "jobs", json_jobs(report));
-        print_json(object, out);
-    } else {
-        buffer_printf(out,
-                      "instance  %s\nroot      process %u%s%s\nnodes     %u: ", report->directory,
-                      report->root, since[0] != '\0' ? ", since " : "", since, nodes);
-        print_places(report, &all, out);
-        buffer_printf(out, "\nslots     %llu\njobs      %u", (unsigned long long)facts->slots,
-                      jobs);
-        if (jobs > 0)
-            buffer_printf(out, ", %llu %s", (unsigned long long)processes,
-                          processes == 1 ? "process" : "processes");
-        if (count_waiting(facts) > 0)
-            buffer_printf(out, ", %u waiting", count_waiting(facts));
-        buffer_append_string(out, "\n");
-    }
+    if (as_json)
+        print_json(json_status(report, &all, since, &sum), out);
+    else
+        print_status(report, &all, since, &sum, out);
     ranges_fini(&all);
 }
 

@@ -77,16 +77,22 @@ static int show_status(struct instance_client *client, const struct instance_set
 {
     struct instance_report report;
     struct pmi_instance_facts facts;
+    struct node_list nodes;
     struct buffer text = {0};
     int rc = instance_client_jobs(client, &facts, error);
 
     (void)words;
     if (rc < 0)
         return rc;
-    report_of(client, &facts, &report);
-    instance_report_status(&report, settings->json, &text);
+    rc = instance_client_nodes(client, NODE_LIST_SHOW, "", &nodes, error);
+    if (rc == 0) {
+        report_of(client, &facts, &report);
+        report.list = &nodes;
+        instance_report_status(&report, settings->json, &text);
+        node_list_fini(&nodes);
+    }
     pmi_instance_facts_fini(&facts);
-    return verb_output_print(&text, EXIT_SUCCESS);
+    return rc < 0 ? rc : verb_output_print(&text, EXIT_SUCCESS);
 }
 
 /* ---- processes ---- */

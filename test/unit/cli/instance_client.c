@@ -24,6 +24,7 @@
 #include "launch/cli/client/instance_message.h"
 #include "launch/cli/verb/instance_verb.h"
 #include "launch/cli/verb/kill_verb.h"
+#include "launch/cli/verb/node_verb.h"
 #include "launch/cli/verb/ps_verb.h"
 #include "launch/cli/verb/stop_verb.h"
 #include "launch/cli/verb/verb_output.h"
@@ -88,6 +89,30 @@ static void put_processes(struct buffer *out)
     pmi_node_facts_fini(&node);
 }
 
+/* Of all nodes n2 is drained and used by the job; any other name than that is not known. */
+static void put_nodes(struct wire_reader *reader, struct buffer *out)
+{
+    struct node_list_request request;
+    struct node_list list;
+
+    if (node_list_request_decode(&request, reader) < 0)
+        return;
+    node_list_init(&list);
+    if (request.names[0] != '\0' && strcmp(request.names, "n2,n2") != 0) {
+        snprintf(list.why, sizeof(list.why), "no such node: %.80s", request.names);
+    } else {
+        struct node_list_group *group = node_list_add(&list, 1);
+
+        hostlist_append(list.names, "n2");
+        group->state = NODE_LIST_DRAINING;
+        group->used = 2;
+        ranges_add(&group->jobs, JOB, JOB);
+    }
+    node_list_encode(&list, out);
+    node_list_fini(&list);
+    free(request.names);
+}
+
 /* Another's answer comes before the right one, and so does a text. */
 static void answer(int fd, struct wire_reader *reader)
 {
@@ -103,6 +128,8 @@ static void answer(int fd, struct wire_reader *reader)
     if (request.kind == JOB_MESSAGE_CONTROL && job_control_decode(&control, &inner) == 0) {
         message.status = control.number == JOB ? 0 : -ENOENT;
         ranges_fini(&control.ranks);
+    } else if (request.kind == JOB_MESSAGE_NODES) {
+        put_nodes(&inner, &data);
     } else if (ranges_is_empty(&request.places)) {
         put_jobs(&data);
     } else {
@@ -260,6 +287,14 @@ static void test_verbs(void)
     says(kill_verb, "kill 4", 125, "no job 4 is running");
     says(kill_verb_signal, "signal HUP 3", 0, "");
     says(kill_verb_signal, "signal HUP", 125, "expected: banyan signal");
+    says(node_verb, "node", 0, "      1  draining       0       2  n2                3\n");
+    says(node_verb, "node list --json", 0, "\"slots_in_use\": 2");
+    says(node_verb, "node drain n2 n2", 0,
+         "banyan: n2 still has processes of job 3, which may end normally\n");
+    says(node_verb, "node resume n7", 125, "banyan: no such node: n7\n");
+    says(node_verb, "node drain", 125, "expected: banyan node drain [OPTIONS] NODES...");
+    says(node_verb, "node resune n1", 125, "did you mean 'node resume'?");
+    says(node_verb, "node drain --help", 0, "Usage: banyan node list");
     says(wait_verb, "wait 3", 7, "banyan: job 3: rank 1 on n2 exited with status 7");
     says(wait_verb, "wait 4", 125, "no such job");
     says(wait_verb, "wait 4 3", 125,

@@ -13,10 +13,12 @@
 static struct allocation roster;
 static struct pmi_instance_facts facts;
 static struct pmi_node_facts nodes[2];
+static struct node_list states;
 static struct instance_report report = {.directory = "/tmp/banyan-0/1.0",
                                         .root = 4711,
                                         .roster = &roster,
-                                        .facts = &facts};
+                                        .facts = &facts,
+                                        .list = &states};
 
 static void make_jobs(void)
 {
@@ -98,17 +100,27 @@ static void test_json(void)
     buffer_fini(&text);
 }
 
+/* Two nodes are used, two drained. */
+static void make_list(void)
+{
+    node_list_init(&states);
+    hostlist_append_slice(states.names, roster.names, 0, 4);
+    node_list_add(&states, 2)->used = 2;
+    node_list_add(&states, 2)->state = NODE_LIST_DRAINED;
+}
+
 int main(void)
 {
     allocation_init(&roster);
     allocation_generate(&roster, "n", 4, 2);
     make_jobs();
+    make_list();
     make_processes();
     prints(instance_report_status,
            "instance  /tmp/banyan-0/1.0\n"
            "root      process 4711\n"
-           "nodes     4: n[1-4]\n"
-           "slots     8\n"
+           "nodes     4: n[1-4], 2 drained\n"
+           "slots     8, 4 in use\n"
            "jobs      2, 3 processes, 1 waiting\n",
            "an instance");
     prints(instance_report_jobs,
@@ -131,6 +143,7 @@ int main(void)
     pmi_node_facts_fini(&nodes[0]);
     pmi_node_facts_fini(&nodes[1]);
     pmi_instance_facts_fini(&facts);
+    node_list_fini(&states);
     allocation_fini(&roster);
     return done_testing();
 }

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* `banyan node`: the nodes of an instance: list, drain, resume. */
+#ifndef LAUNCH_CLI_VERB_NODE_VERB_H
+#define LAUNCH_CLI_VERB_NODE_VERB_H
+
+#include "base/buffer.h"
+
+/* argv[0] is the verb.  Returns the exit status. */
+int node_verb(int argc, char **argv);
+void node_verb_help(struct buffer *out);
+
+#endif

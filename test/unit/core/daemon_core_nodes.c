@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A client drains, resumes and lists nodes (launch/core/daemon_core_nodes.c): the test plays the client of a root of four nodes. */
+#include "config.h"
+
+#include "launch/core/daemon_core_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "launch/proto/control.h"
+#include "launch/proto/job_wire.h"
+#include "launch/proto/node_list.h"
+#include "test/support/lone_core.h"
+#include "test/support/tap.h"
+
+#define CLIENT 2u /* who asks */
+#define OTHER  3u /* who comes later */
+
+static struct buffer heard;
+static uint64_t welcome_slots;
+
+static void take_list(struct wire_reader *reader)
+{
+    struct node_list list;
+
+    if (node_list_decode(&list, reader) < 0) {
+        buffer_append_string(&heard, "no list");
+        return;
+    }
+    buffer_append_string(&heard, list.why);
+    for (uint32_t i = 0; i < list.groups_count; i++)
+        buffer_printf(&heard, "%s%u %s", i > 0 ? ", " : "", list.groups[i].nodes,
+                      node_list_state_name((enum node_list_state)list.groups[i].state));
+    node_list_fini(&list);
+}
+
+static void client_send(void *context, uint32_t client, uint8_t type, const void *data,
+                        size_t bytes)
+{
+    struct control_welcome welcome;
+    struct control_answer answer;
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, data, bytes);
+    if (type == CONTROL_WELCOME && control_welcome_decode(&welcome, &reader) == 0) {
+        welcome_slots = allocation_slots(&welcome.roster);
+        allocation_fini(&welcome.roster);
+    }
+    if (type != CONTROL_ANSWER || control_answer_decode(&answer, &reader) < 0)
+        return;
+    if (answer.status < 0) {
+        buffer_printf(&heard, "status %d", answer.status);
+        return;
+    }
+    wire_reader_init(&reader, answer.data.data, answer.data.length_bytes);
+    take_list(&reader);
+}
+
+static size_t client_queued(void *context, uint32_t client)
+{
+    return 0;
+}
+
+static const struct daemon_client_ops client_ops = {.send = client_send, .queued = client_queued};
+static const struct daemon_ops ops = {.now_ns = lone_core_now_ns, .clients = &client_ops};
+static const struct daemon_tree_ops tree_ops = {.request = NULL};
+
+static void say(struct daemon_core *core, uint32_t client, uint8_t type,
+                const struct buffer *payload)
+{
+    struct daemon_event event = {.kind = DAEMON_EVENT_CLIENT_MESSAGE,
+                                 .place = client,
+                                 .type = type,
+                                 .data = payload->data,
+                                 .data_bytes = payload->length_bytes};
+
+    daemon_core_step(core, &event);
+}
+
+static void greet(struct daemon_core *core, uint32_t client)
+{
+    struct daemon_event opened = {.kind = DAEMON_EVENT_CLIENT_OPENED, .place = client};
+    const struct control_hello hello = {.version = CONTROL_VERSION, .wants = CONTROL_WANTS_ROSTER};
+    struct buffer payload = {0};
+
+    daemon_core_step(core, &opened);
+    control_hello_encode(&hello, &payload);
+    say(core, client, CONTROL_HELLO, &payload);
+    buffer_fini(&payload);
+}
+
+static void asks_bytes(struct daemon_core *core, const struct buffer *data, const char *expected,
+                       const char *what)
+{
+    struct control_request request = {.request = 1, .kind = JOB_MESSAGE_NODES};
+    struct buffer payload = {0};
+
+    request.data = (struct wire_bytes){data->data, data->length_bytes};
+    control_request_encode(&request, &payload);
+    buffer_clear(&heard);
+    say(core, CLIENT, CONTROL_REQUEST, &payload);
+    is_string(buffer_string(&heard), expected, "%s", what);
+    buffer_fini(&payload);
+}
+
+static void asks(struct daemon_core *core, enum node_list_order order, const char *names,
+                 const char *expected, const char *what)
+{
+    struct node_list_request request = {.order = (uint8_t)order, .names = (char *)(uintptr_t)names};
+    struct buffer data = {0};
+
+    node_list_request_encode(&request, &data);
+    asks_bytes(core, &data, expected, what);
+    buffer_fini(&data);
+}
+
+static void test_orders(struct daemon_core *core)
+{
+    struct buffer invalid = {0};
+
+    asks(core, NODE_LIST_SHOW, "", "4 up", "all nodes");
+    asks(core, NODE_LIST_DRAIN, "n[2-3]", "2 drained", "two are drained");
+    asks(core, NODE_LIST_SHOW, "", "1 up, 2 drained, 1 up", "as the list has it");
+    greet(core, OTHER);
+    is_uint(welcome_slots, 4, "who comes now has half of the slots");
+    asks(core, NODE_LIST_DRAIN, "n4,n9", "no such node: n9", "a node that there is not");
+    asks(core, NODE_LIST_SHOW, "n[3-4]", "1 drained, 1 up", "then nothing is done");
+    asks(core, NODE_LIST_RESUME, "n3", "1 up", "one is resumed");
+    asks(core, NODE_LIST_SHOW, "", "1 up, 1 drained, 2 up", "and no other");
+    asks(core, NODE_LIST_DRAIN, "", "no node is named", "no name drains nothing");
+    buffer_append_string(&invalid, "\xff");
+    asks_bytes(core, &invalid, "status -74", "what cannot be read is refused");
+    buffer_fini(&invalid);
+}
+
+int main(void)
+{
+    struct daemon_core *core;
+
+    lone_core_open();
+    core = lone_core_at(0, &ops, &tree_ops);
+    greet(core, CLIENT);
+    is_uint(welcome_slots, 8, "a client gets the roster with all slots");
+    test_orders(core);
+    daemon_core_destroy(core);
+    lone_core_close();
+    buffer_fini(&heard);
+    return done_testing();
+}
