@@ -427,6 +427,8 @@ void helper_start(struct helper *helper, const struct helper_process *process)
     request.value = process->is_stopped != 0;
     request.cpus = make_mask(process->cpus, &cpus, &request.cpus_bytes);
     request.memory = make_mask(process->memory, &memory, &request.memory_bytes);
+    if (process->limits != NULL)
+        request.limits = *process->limits;
     request.memory_mode = process->memory_is_bound ? MPOL_BIND : MPOL_PREFERRED;
     set_fds(&request, fds, process->fds, process->fds_count);
     send_request(helper, &request, fds);

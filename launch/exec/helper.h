@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/ranges.h"
 #include "fabric/loop.h"
+#include "launch/proto/process_limits.h"
 #include "launch/proto/start_step.h"
 
 struct helper;
@@ -47,7 +48,8 @@ struct helper_process {
     const struct ranges *cpus;   /* the kernel's numbers of processors to run on; NULL: all */
     const struct ranges *memory; /* of NUMA nodes to take memory from; NULL: all */
     int memory_is_bound;         /* from nowhere else */
-    int is_stopped;              /* by SIGSTOP, before its first instruction */
+    const struct process_limits *limits; /* NULL: none */
+    int is_stopped;                      /* by SIGSTOP, before its first instruction */
     int more_follow; /* in later turns of the loop: helper_seal_group ends the group's starts */
 };
 
@@ -55,7 +57,8 @@ struct helper_events {
     void (*started)(void *context, uint64_t id, pid_t pid);
     /* Could not be started: code is -errno of the step; -EMFILE of START_STEP_FORK: descriptors are
      * short here or in the helper.  text, for the time of the call: of START_STEP_INTERPRETER what the
-     * first line names, with what cannot be seen written as in C, or "" if it is the loader; else "". */
+     * first line names, with what cannot be seen written as in C, or "" if it is the loader; of
+     * START_STEP_LIMIT the limit; else "". */
     void (*failed)(void *context, uint64_t id, int code, enum start_step step, const char *text);
     /* wait_status as of waitpid.  by_us: 1 if the helper had sent it a signal to end it. */
     void (*exited)(void *context, uint64_t id, int wait_status, int by_us);

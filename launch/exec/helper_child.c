@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "launch/exec/child_limits.h"
 #include "launch/exec/helper_cgroup.h"
 #include "launch/exec/raw_syscall.h"
 #include "launch/proto/exit_status.h"
@@ -84,7 +85,7 @@ static void child_fail(const struct child_start *start, enum start_step step, lo
     struct child_failure failure = {.code = (int32_t)code, .step = step};
 
     for (size_t i = 0; i < sizeof(failure.text); i++)
-        failure.text[i] = start->interpreter[i];
+        failure.text[i] = start->text[i];
     child_call(SYS_write, start->report_fd, (long)&failure, sizeof(failure), 0);
     child_exit();
 }
@@ -198,7 +199,7 @@ static void read_interpreter(struct child_start *start, const char *file)
         char byte = line[from + to];
         if (byte == ' ' || byte == '\t' || byte == '\n' || byte == '\0')
             break;
-        start->interpreter[to] = byte;
+        start->text[to] = byte;
     }
 }
 
@@ -272,6 +273,19 @@ static void child_bind(const struct child_start *start)
         child_fail(start, START_STEP_BIND_MEMORY, rc);
 }
 
+/* What is not given stays as it is, which for RLIMIT_NOFILE is not as the helper has it. */
+static void child_limit(struct child_start *start)
+{
+    const struct process_limits *limits = &start->order.request.limits;
+    const char *refused = NULL;
+    long rc = child_limits_set(limits, &refused);
+
+    if (rc < 0) {
+        strncpy(start->text, refused, sizeof(start->text) - 1);
+        child_fail(start, START_STEP_LIMIT, rc);
+    }
+}
+
 static void child_main(void *argument)
 {
     struct child_start *start = argument;
@@ -286,6 +300,7 @@ static void child_main(void *argument)
         child_fail(start, START_STEP_CHDIR, rc);
     child_bind(start);
     child_reset(start);
+    child_limit(start);
     if (start->order.request.value != 0)
         rc = child_call(SYS_ptrace, PTRACE_TRACEME, 0, 0, 0);
     if (rc < 0)

@@ -23,11 +23,11 @@ struct child_start {
     int null_fd;
     int report_fd; /* the child's end */
     pid_t helper;
-    struct rlimit files; /* what the process gets */
-    char *candidate;     /* room for any entry of PATH and the name of the program */
-    const char *path;    /* PATH of the process */
-    char shell[8];       /* "/bin/sh" */
-    char interpreter[HELPER_TEXT_BYTES]; /* that does not exist */
+    struct rlimit files;          /* what the process gets */
+    char *candidate;              /* room for any entry of PATH and the name of the program */
+    const char *path;             /* PATH of the process */
+    char shell[8];                /* "/bin/sh" */
+    char text[HELPER_TEXT_BYTES]; /* an interpreter that does not exist, a limit that is refused */
     int interpreter_missing;
     struct child_start *next_free;
 };
@@ -35,7 +35,7 @@ struct child_start {
 struct child_failure {
     int32_t code; /* negative errno */
     uint32_t step;
-    char text[HELPER_TEXT_BYTES]; /* of START_STEP_INTERPRETER */
+    char text[HELPER_TEXT_BYTES]; /* of START_STEP_INTERPRETER and START_STEP_LIMIT */
 };
 
 /* An empty start with room for a stack; they are kept and used again. */

@@ -82,6 +82,7 @@ void helper_request_encode(const struct helper_request *request, struct buffer *
     wire_put_bytes(out, request->cpus, request->cpus_bytes);
     wire_put_bytes(out, request->memory, request->memory_bytes);
     wire_put_varint(out, request->memory_mode);
+    process_limits_encode(&request->limits, out);
 }
 
 int helper_order_decode(struct helper_order *ret_order, void *data, size_t bytes)
@@ -108,6 +109,7 @@ int helper_order_decode(struct helper_order *ret_order, void *data, size_t bytes
     request->cpus = get_mask(&reader, &request->cpus_bytes);
     request->memory = get_mask(&reader, &request->memory_bytes);
     request->memory_mode = (uint32_t)wire_get_varint_max(&reader, UINT32_MAX);
+    process_limits_decode(&reader, &request->limits);
     if (wire_finish(&reader) < 0) {
         free(order.arrays);
         *ret_order = (struct helper_order){0};

@@ -50,6 +50,7 @@ struct helper_request {
     uint32_t cpus_bytes;
     uint32_t memory_bytes;
     uint32_t memory_mode; /* of set_mempolicy */
+    struct process_limits limits;
     uint32_t targets[HELPER_FDS_MAX];
     uint32_t targets_count;
 };

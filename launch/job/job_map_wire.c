@@ -38,8 +38,11 @@ void job_map_tell(const struct job *job, struct buffer *out)
     spec.preput_count = 0;
     spec.apps = memory_allocate_zeroed(spec.apps_count * sizeof(*spec.apps));
     for (uint32_t i = 0; i < spec.apps_count; i++)
-        spec.apps[i] = (struct app_spec){
-            .argv = job->spec.apps[i].argv, .set = none, .directory = job->spec.apps[i].directory};
+        spec.apps[i] =
+            (struct app_spec){.argv = job->spec.apps[i].argv,
+                              .set = none,
+                              .directory = job->spec.apps[i].directory,
+                              .directory_is_template = job->spec.apps[i].directory_is_template};
     put_slots(&job->own.allocation, out);
     job_spec_encode(&spec, out);
     free(spec.apps);

@@ -64,8 +64,6 @@ static const char *start_object(const struct job *job, const struct job_failure 
     if (spec->apps_count == 0)
         return "the program";
     app = &spec->apps[placement_map_app(&job->map, failure->rank)];
-    if (failure->step == START_STEP_CHDIR)
-        return app->directory ? app->directory : "the working directory";
     return app->argv[0];
 }
 
@@ -89,6 +87,41 @@ static void report_interpreter(const struct job_failure *failure, const char *ob
                  has_return ? "; it has DOS line endings: remove them with sed -i 's/\\r$//'" : "");
 }
 
+static void report_directory(const struct job *job, const struct job_failure *failure,
+                             const char *node, char *text, size_t text_bytes)
+{
+    const struct job_spec *spec = &job->spec;
+    char *directory =
+        spec->apps_count == 0
+            ? NULL
+            : job_spec_directory(&spec->apps[placement_map_app(&job->map, failure->rank)],
+                                 failure->rank, node, job->number);
+
+    snprintf(text, text_bytes,
+             "cannot change to the working directory %s on %s (rank %u): %s; "
+             "give another with --wdir",
+             directory != NULL ? directory : "of the program", node, failure->rank,
+             strerror(-failure->code));
+    free(directory);
+}
+
+static void report_limit(const struct job_failure *failure, const char *object, const char *node,
+                         char *text, size_t text_bytes)
+{
+    const char *remedy =
+        failure->code == -EPERM || failure->code == -EACCES
+            ? "; only a privileged user may exceed what the node allows (ulimit -H there)"
+        : failure->code == -EINVAL ? "; the soft limit is above the hard one there: give both"
+                                   : "";
+
+    int is_limit =
+        process_limits_find(failure->detail, strlen(failure->detail)) != PROCESS_LIMIT_KIND_COUNT;
+
+    snprintf(text, text_bytes, "cannot start %s on %s (rank %u): the %s%s is refused: %s%s", object,
+             node, failure->rank, is_limit ? "limit " : "", failure->detail,
+             strerror(-failure->code), remedy);
+}
+
 /* What to do about it; "" if not known. */
 static const char *start_remedy(const struct job_failure *failure)
 {
@@ -109,10 +142,9 @@ static void report_start_failure(const struct job *job, const struct job_failure
     const char *reason = strerror(-failure->code);
 
     if (failure->step == START_STEP_CHDIR)
-        snprintf(text, text_bytes,
-                 "cannot change to the working directory %s on %s (rank %u): %s; "
-                 "give another with --wdir",
-                 object, node, failure->rank, reason);
+        report_directory(job, failure, node, text, text_bytes);
+    else if (failure->step == START_STEP_LIMIT)
+        report_limit(failure, object, node, text, text_bytes);
     else if (failure->step == START_STEP_INTERPRETER)
         report_interpreter(failure, object, node, text, text_bytes);
     else if (failure->step == START_STEP_EXEC)

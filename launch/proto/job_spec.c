@@ -4,8 +4,10 @@
 #include "launch/proto/job_spec.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void job_spec_init(struct job_spec *spec)
 {
@@ -47,4 +49,44 @@ void job_spec_namespace(const char *name, uint32_t number, char *text, size_t te
 {
     assert(number > 0 && text_bytes > 0);
     snprintf(text, text_bytes, "banyan-%s-%u", name, number);
+}
+
+int job_spec_directory_check(const char *directory, const char **ret_place)
+{
+    for (const char *at = strchr(directory, '%'); at != NULL; at = strchr(at + 2, '%')) {
+        if (at[1] == '\0' || strchr("rhj%", at[1]) == NULL) {
+            *ret_place = at;
+            return -EINVAL;
+        }
+    }
+    return 0;
+}
+
+char *job_spec_directory(const struct app_spec *app, uint32_t rank, const char *node,
+                         uint32_t number)
+{
+    struct buffer text = {0};
+    const char *at = app->directory;
+
+    if (at == NULL || !app->directory_is_template)
+        return at != NULL ? memory_copy_string(at) : NULL;
+    while (*at != '\0') {
+        size_t bytes = strcspn(at, "%");
+
+        buffer_append(&text, at, bytes);
+        at += bytes;
+        if (*at == '\0')
+            break;
+        if (at[1] == 'r')
+            buffer_printf(&text, "%u", rank);
+        else if (at[1] == 'h')
+            buffer_append_string(&text, node);
+        else if (at[1] == 'j')
+            buffer_printf(&text, "%u", number);
+        else
+            buffer_append(&text, "%", 1);
+        at += at[1] != '\0' ? 2 : 1;
+    }
+    buffer_append(&text, "", 1);
+    return buffer_take(&text, NULL);
 }

@@ -13,6 +13,7 @@
 #include "base/buffer.h"
 #include "base/variable.h"
 #include "base/wire.h"
+#include "launch/proto/process_limits.h"
 #include "pmix/pmi.h"
 
 struct app_spec {
@@ -21,6 +22,8 @@ struct app_spec {
     struct variable_edits
         edits;       /* of all that a process finds, also of what is set where it runs */
     char *directory; /* working directory */
+    uint8_t directory_is_template; /* it has %r, %h, %j and %%: see job_spec_directory */
+    struct process_limits limits;
 };
 
 /* Interfaces offered to the processes. */
@@ -87,6 +90,12 @@ void job_spec_encode(const struct job_spec *spec, struct buffer *out);
 void job_spec_encode_spawn(const struct job_spec *spec, struct buffer *out);
 /* ret_spec need not be initialised; it is untouched on failure (-EBADMSG). */
 int job_spec_decode(struct job_spec *ret_spec, struct wire_reader *reader);
+/* 0 if every % of the template begins %r, %h, %j or %%; else *ret_place is the first that does not. */
+int job_spec_directory_check(const char *directory, const char **ret_place);
+/* The working directory of a rank, with its number for %r, the name of its node for %h and the job's
+ * number for %j; the caller's to free, NULL if the application has none. */
+char *job_spec_directory(const struct app_spec *app, uint32_t rank, const char *node,
+                         uint32_t number);
 /* "banyan-<name>-<number>", the PMIx namespace of an instance's job */
 void job_spec_namespace(const char *name, uint32_t number, char *text, size_t text_bytes);
 

@@ -50,18 +50,23 @@ static char **get_strings(struct wire_reader *reader)
 
 static void put_app(struct buffer *out, const struct app_spec *app)
 {
+    assert(app->directory_is_template <= 1);
     wire_put_optional_string(out, app->directory);
+    wire_put_u8(out, app->directory_is_template);
     put_strings(out, app->argv);
     put_strings(out, app->set);
     variable_edits_encode(&app->edits, out);
+    process_limits_encode(&app->limits, out);
 }
 
 static void get_app(struct wire_reader *reader, struct app_spec *ret_app)
 {
     ret_app->directory = wire_get_optional_string(reader, JOB_SPEC_DIRECTORY_BYTES_MAX);
+    ret_app->directory_is_template = (uint8_t)wire_get_varint_max(reader, 1);
     ret_app->argv = get_strings(reader);
     ret_app->set = get_strings(reader);
     variable_edits_decode(reader, &ret_app->edits);
+    process_limits_decode(reader, &ret_app->limits);
     if (ret_app->argv[0] == NULL)
         wire_fail(reader);
 }

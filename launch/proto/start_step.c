@@ -13,6 +13,7 @@ static const char *const names[START_STEP_COUNT] = {
     [START_STEP_BIND] = "bind",
     [START_STEP_BIND_MEMORY] = "bind memory",
     [START_STEP_INTERPRETER] = "interpreter",
+    [START_STEP_LIMIT] = "limit",
     [START_STEP_MESSAGE] = "cannot decode the launch message",
     [START_STEP_SERVICES] = "its PMIx and PMI services",
     [START_STEP_DESCRIPTORS] = "descriptors",

@@ -14,6 +14,7 @@ enum start_step {
     START_STEP_BIND_MEMORY,
     START_STEP_INTERPRETER, /* the file exists, but not the interpreter in its first line, or its
                              * loader */
+    START_STEP_LIMIT,       /* a limit, which the text names, or the nice value */
     /* Steps of the daemon, before it asks the helper. */
     START_STEP_MESSAGE, /* the launch message */
     START_STEP_SERVICES,

@@ -98,13 +98,19 @@ static char *join_arguments(char *const *argv)
     return buffer_take(&text, NULL);
 }
 
+/* NULL if each process has its own. */
+static const char *directory_of(const struct app_spec *app)
+{
+    return app->directory_is_template ? NULL : app->directory;
+}
+
 static void make_apps(const struct job_local *job, struct job_facts *facts)
 {
     facts->apps = memory_allocate_zeroed(job->map.apps_count * sizeof(*facts->apps));
     for (uint32_t i = 0; i < job->map.apps_count; i++)
         facts->apps[i] = (struct pmi_app){.size = job->map.apps[i].processes,
                                           .first_rank = job->map.apps[i].first_rank,
-                                          .directory = job->spec.apps[i].directory,
+                                          .directory = directory_of(&job->spec.apps[i]),
                                           .arguments = join_arguments(job->spec.apps[i].argv)};
 }
 

@@ -28,15 +28,17 @@ static char *make_directory(const char *given, const char *own)
     return memory_printf("%s/%s", own, given);
 }
 
+/* own_directory: the caller's. */
 static void make_app(const struct pmi_spawn_app *wanted, const struct app_spec *own,
-                     struct app_spec *ret_app)
+                     const char *own_directory, struct app_spec *ret_app)
 {
     /* The environment of the caller's job, as the user gave it, then what the callers have changed. */
     *ret_app = (struct app_spec){.argv = pmi_spawn_copy_strings(wanted->argv),
-                                 .set = pmi_spawn_copy_strings(own->set)};
+                                 .set = pmi_spawn_copy_strings(own->set),
+                                 .limits = own->limits};
     variable_edits_add_all(&ret_app->edits, &own->edits);
     variable_edits_add_all(&ret_app->edits, &wanted->edits);
-    ret_app->directory = make_directory(wanted->directory, own->directory);
+    ret_app->directory = make_directory(wanted->directory, own_directory);
 }
 
 /* ---- Placement ---- */
@@ -197,16 +199,42 @@ static void take_preput(struct pmi_spawn *spawn, struct job_spec *spec)
     }
 }
 
+/* caller: a rank of the job of rank_pmi. */
+static int make_apps(const struct rank_pmi *rank_pmi, uint32_t caller,
+                     const struct pmi_spawn *spawn, uint32_t target, struct job_spec *spec,
+                     struct error *error)
+{
+    const struct job_local *job = rank_pmi->config.job;
+    uint32_t own = placement_map_app(&job->map, caller);
+    char *directory;
+    int rc = 0;
+
+    assert(own < job->spec.apps_count && job->spec.apps_count == job->spec.placement.rules_count);
+    directory =
+        job_spec_directory(&job->spec.apps[own], caller, rank_pmi->config.node_name, job->number);
+    spec->apps = memory_allocate_zeroed(spawn->apps_count * sizeof(*spec->apps));
+    for (uint32_t i = 0; rc == 0 && i < spawn->apps_count; i++) {
+        rc = pmi_spawn_is_beside(spawn)
+                 ? make_rule_beside(rank_pmi, &spawn->target, target, &spec->placement, error)
+                 : make_rule(rank_pmi, spawn, &spawn->apps[i], &job->spec.placement.rules[own],
+                             &spec->placement, error);
+        if (rc == 0)
+            make_app(&spawn->apps[i], &job->spec.apps[own], directory,
+                     &spec->apps[spec->apps_count++]);
+    }
+    free(directory);
+    return rc;
+}
+
 /* target: the job that is debugged, which is known here; 0: none. */
 static int make_spec(const struct rank_pmi *rank_pmi, uint32_t caller, struct pmi_spawn *spawn,
                      uint32_t target, struct job_spec *spec, struct error *error)
 {
     const struct job_local *job = rank_pmi->config.job;
     int is_tool = caller == PMI_RANK_ALL;
-    uint32_t own = is_tool ? 0 : placement_map_app(&job->map, caller);
     uint64_t processes = 0;
+    int rc;
 
-    assert(own < job->spec.apps_count && job->spec.apps_count == job->spec.placement.rules_count);
     spec->mpi = job->spec.mpi;
     spec->uid = job->spec.uid;
     spec->on_failure =
@@ -223,18 +251,11 @@ static int make_spec(const struct rank_pmi *rank_pmi, uint32_t caller, struct pm
     spec->target_rank = spawn->target.rank;
     if (spawn->target.namespace != NULL)
         spec->target = memory_copy_string(spawn->target.namespace);
-    spec->apps = memory_allocate_zeroed(spawn->apps_count * sizeof(*spec->apps));
-    for (uint32_t i = 0; i < spawn->apps_count; i++) {
-        int rc = pmi_spawn_is_beside(spawn)
-                     ? make_rule_beside(rank_pmi, &spawn->target, target, &spec->placement, error)
-                     : make_rule(rank_pmi, spawn, &spawn->apps[i], &job->spec.placement.rules[own],
-                                 &spec->placement, error);
-
-        if (rc < 0)
-            return rc;
-        make_app(&spawn->apps[i], &job->spec.apps[own], &spec->apps[spec->apps_count++]);
+    rc = make_apps(rank_pmi, is_tool ? 0 : caller, spawn, target, spec, error);
+    if (rc < 0)
+        return rc;
+    for (uint32_t i = 0; i < spec->placement.rules_count; i++)
         processes += spec->placement.rules[i].processes;
-    }
     take_preput(spawn, spec);
     if (spec->stdin_rank != UINT32_MAX && spec->stdin_rank >= processes)
         return error_set(error, -EINVAL, "there is no rank %u to read standard input",

@@ -102,10 +102,8 @@ static void put_number(struct buffer *out, const char *name, uint32_t value)
 }
 
 /* What every process gets; session_clean finds leftover processes by BANYAN_SESSION. */
-static void write_own(const struct rank_start *start, struct buffer *out)
+static void write_own(const struct rank_start *start, const char *directory, struct buffer *out)
 {
-    const struct app_spec *app =
-        &start->job->spec.apps[placement_map_app(&start->job->map, start->rank)];
     const char *tmpdir = getenv("TMPDIR");
 
     assert(start->rank < start->job->map.processes);
@@ -119,8 +117,8 @@ static void write_own(const struct rank_start *start, struct buffer *out)
     put_number(out, "BANYAN_LOCAL_SIZE", start->job->count);
     if (tmpdir)
         put_variable(out, "TMPDIR", tmpdir);
-    if (app->directory)
-        put_variable(out, "PWD", app->directory);
+    if (directory != NULL)
+        put_variable(out, "PWD", directory);
 }
 
 /* NULL if the job's processes have no bindings. */
@@ -156,14 +154,14 @@ static void write_gpus(const struct rank_start *start, struct buffer *out)
     buffer_fini(&list);
 }
 
-static void environment_fill(const struct rank_start *start, struct buffer *text,
-                             struct environment *environment)
+static void environment_fill(const struct rank_start *start, const char *directory,
+                             struct buffer *text, struct environment *environment)
 {
     const struct app_spec *app =
         &start->job->spec.apps[placement_map_app(&start->job->map, start->rank)];
     char *variable, *end;
 
-    write_own(start, text);
+    write_own(start, directory, text);
     write_gpus(start, text);
     rank_pmi_environment(start->rank_pmi, start->index, RANK_PMI_FD, text);
     end = (char *)text->data + text->length_bytes;
@@ -212,15 +210,17 @@ int rank_start(const struct rank_start *start, struct error *error)
     struct helper_fd fds[HELPER_FDS_MAX];
     struct environment environment = {.positions = hash_map_create()};
     struct buffer text = {0};
+    char *directory = job_spec_directory(app, start->rank, start->node_name, start->job->number);
     struct helper_process process = {
         .id = HELPER_RANK_ID(start->job->number, start->index),
         .group = start->job->number,
         .argv = app->argv,
-        .directory = app->directory,
+        .directory = directory,
         .fds = fds,
         .cpus = binding != NULL ? &binding->cpus : NULL,
         .memory = binding != NULL ? &binding->memory : NULL,
         .memory_is_bound = memory_is_bound(start),
+        .limits = &app->limits,
         .is_stopped = start->job->spec.stop == PMI_STOP_EXEC,
         .more_follow = 1,
     };
@@ -233,12 +233,13 @@ int rank_start(const struct rank_start *start, struct error *error)
         if (start->stdin_fd >= 0)
             fds[process.fds_count++] = (struct helper_fd){.fd = start->stdin_fd, .target = 0};
         assert(process.fds_count < HELPER_FDS_MAX);
-        environment_fill(start, &text, &environment);
+        environment_fill(start, directory, &text, &environment);
         process.environment = environment.items;
         helper_start(start->helper, &process);
         close_all(fds, own);
     }
     environment_fini(&environment);
     buffer_fini(&text);
+    free(directory);
     return rc;
 }

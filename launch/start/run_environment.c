@@ -11,8 +11,9 @@
 #include "launch/proto/job_spec.h"
 #include "pmix/host_environment.h"
 
-/* What is true here only; a star stands for any rest.  -x NAME forwards one of them all the same. */
-static const char *const own_to_this_node[] = {
+/* What each node, or banyan, has its own of; a star stands for any rest.  -x NAME forwards one of them
+ * all the same, a pattern does not. */
+static const char *const own_to_each_node[] = {
     "TMPDIR",         /* each node and each virtual node has its own */
     "HOSTNAME",       /* likewise */
     "HOST",           /* likewise, of csh and zsh */
@@ -20,20 +21,27 @@ static const char *const own_to_this_node[] = {
     "OLDPWD",         /* likewise */
     "SHLVL",          /* depth of shells, not of ours */
     "_",              /* the command that the shell started, which is banyan */
-    "SSH_*",          /* connection, terminal and agent socket of this login */
-    "XDG_RUNTIME_*",  /* a directory of this login on this node */
-    "XDG_SESSION_*",  /* likewise */
-    "DBUS_SESSION_*", /* a socket on this node */
     "BANYAN_SESSION", /* of an enclosing banyan: processes are found by it; likewise below */
     "BANYAN_HELPER",
     "BANYAN_NODE",
     "BANYAN_JOB",
+    "BANYAN_PLACE",
     "BANYAN_RANK",
     "BANYAN_SIZE",
     "BANYAN_LOCAL_*",
     "BANYAN_DAEMON", /* where the tests have their programs */
     "BANYAN_PKGLIBDIR",
     "BANYAN_INSTANCE", /* its root is on this machine */
+    NULL,
+};
+
+/* What is of use here only; -x forwards them, by name and by pattern. */
+static const char *const own_to_this_login[] = {
+    "SSH_*",          /* connection, terminal and agent socket of this login */
+    "XDG_RUNTIME_*",  /* a directory of this login on this node */
+    "XDG_SESSION_*",  /* likewise */
+    "DBUS_SESSION_*", /* a socket on this node */
+    NULL,
 };
 
 static int name_matches(const char *pattern, const char *name, size_t name_bytes)
@@ -45,7 +53,15 @@ static int name_matches(const char *pattern, const char *name, size_t name_bytes
     return name_bytes == pattern_bytes && memcmp(pattern, name, name_bytes) == 0;
 }
 
-static int is_forwarded(const char *variable, uint32_t mpi)
+static int is_listed(const char *variable, const char *const *patterns)
+{
+    for (; *patterns != NULL; patterns++)
+        if (name_matches(*patterns, variable, strcspn(variable, "=")))
+            return 1;
+    return 0;
+}
+
+int run_environment_may_match(const char *variable, uint32_t mpi)
 {
     const char *equals = strchr(variable, '=');
 
@@ -53,11 +69,12 @@ static int is_forwarded(const char *variable, uint32_t mpi)
         return 0;
     if ((mpi & JOB_MPI_TORCH) && host_environment_is_torch(variable))
         return 0;
-    for (size_t i = 0; i < sizeof(own_to_this_node) / sizeof(own_to_this_node[0]); i++) {
-        if (name_matches(own_to_this_node[i], variable, (size_t)(equals - variable)))
-            return 0;
-    }
-    return 1;
+    return !is_listed(variable, own_to_each_node);
+}
+
+static int is_forwarded(const char *variable, uint32_t mpi)
+{
+    return run_environment_may_match(variable, mpi) && !is_listed(variable, own_to_this_login);
 }
 
 const char *run_environment_get(char *const *environment, const char *name)

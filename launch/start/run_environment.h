@@ -16,6 +16,9 @@
  * the processes get variables. */
 int run_environment_build(char *const *environment, const char *const *items, uint32_t items_count,
                           uint32_t mpi, char ***ret_set, struct error *error);
+/* Whether a pattern of names may select that "NAME=value": not what banyan or the node gives to each
+ * process, nor what an enclosing launcher has left. */
+int run_environment_may_match(const char *variable, uint32_t mpi);
 /* The value of a variable in an environment, or NULL. */
 const char *run_environment_get(char *const *environment, const char *name);
 

@@ -93,10 +93,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
     return 0;
 }
 
+static const struct process_limits sample_limits = {
+    .items = {[PROCESS_LIMIT_CORE] = {.rule = PROCESS_LIMIT_SOFT, .soft = 300},
+              [PROCESS_LIMIT_STACK] = {.rule = PROCESS_LIMIT_BOTH, .hard = PROCESS_LIMIT_NONE}},
+    .umask = 022,
+    .umask_is_set = 1};
+
 static void sample_job(struct buffer *out)
 {
     char *strings[] = {memory_copy_string("PATH=/bin"), memory_copy_string("A=1"), NULL};
-    struct app_spec app = {.argv = strings, .set = strings};
+    struct app_spec app = {.argv = strings,
+                           .set = strings,
+                           .directory = strings[0],
+                           .directory_is_template = 1,
+                           .limits = sample_limits};
     struct placement_rule rule = {.processes = 2};
     struct job_spec job = {.number = 1,
                            .placement = {.rules = &rule, .rules_count = 1},
@@ -137,7 +147,8 @@ static void sample_order(struct buffer *out)
                                      .argv = strings,
                                      .environment = strings,
                                      .targets = {0, 1, 5},
-                                     .targets_count = 3};
+                                     .targets_count = 3,
+                                     .limits = sample_limits};
 
     helper_request_encode(&request, out);
     free(strings[0]);

@@ -88,17 +88,18 @@ const struct foreign_option foreign_options[] = {
     {"genvall envall genvnone envnone genvexcl", "env",
      "all variables are exported; 'env -i banyan ...' starts with an empty environment"},
     {"export", "env", "all variables are exported; -x NAME=VALUE sets one"},
-    {"export-file", "env", "use -x NAME=VALUE for each variable"},
+    {"export-file", "env-file", "use --env-file FILE, lines of NAME=VALUE"},
     {"fwd-environment E preserve-env", "env", "not needed: all variables are exported"},
-    {"unset-env", "env", "use 'env -u NAME banyan run ...'"},
-    {"prepend-env append-env", "env", "use -x NAME=VALUE with the whole value"},
+    {"unset-env", "unset", "use --unset NAME"},
+    {"prepend-env", "prepend", "use --prepend NAME=VALUE[:SEPARATOR]"},
+    {"append-env", "append", "use --append NAME=VALUE[:SEPARATOR]"},
     {"D wd cwd", "wdir", "use --wdir DIR"},
     {"set-cwd-to-session-dir", "wdir", "use --wdir with a directory; ranks have $TMPDIR"},
     {"path", "env", "use -x PATH=..."},
     {"prefix noprefix pmix-prefix app-prefix app-pmix-prefix no-app-prefix", "banyand",
      "not needed; --banyand PATH says where the daemon is installed"},
-    {"umask gumask", ANY, "use 'umask' in a script that starts the program"},
-    {"propagate", ANY, "use 'ulimit' in a script that starts the program"},
+    {"gumask", "umask", "use --umask MASK before the first program"},
+    {"propagate", "rlimit", "use --rlimit NAME=SOFT[:HARD]"},
     {"multi-prog configfile app file", ANY,
      "put the programs on the command line: -n 1 ./a : -n 3 ./b"},
     {"bcast bcast-exclude compress send-libs preload-binary preload-files", ANY,
@@ -202,7 +203,7 @@ const struct foreign_option foreign_options[] = {
      "cores-per-socket cpu-freq cpus-per-gpu deadline delay-boot dependency exact exclusive extra "
      "extra-node-info B external-launcher gid gpu-freq gpus G gpus-per-node gpus-per-socket gres "
      "gres-flags hold I immediate J job-name L licenses mail-type mail-user mcs-label mem-per-cpu "
-     "mem-per-gpu nice oom-kill-step p partition power priority qos reboot reservation segment "
+     "mem-per-gpu oom-kill-step p partition power priority qos reboot reservation segment "
      "consolidate-segments sockets-per-node stepmgr switches thread-spec threads-per-core tmp uid "
      "wckey",
      "alloc", SCHEDULER},

@@ -19,6 +19,7 @@
 #include "launch/cli/request/request_facts.h"
 #include "launch/cli/request/request_nodes.h"
 #include "launch/cli/request/request_placement.h"
+#include "launch/cli/request/request_process.h"
 #include "launch/cli/request/request_settings.h"
 #include "launch/cli/request/request_starter.h"
 #include "launch/exec/session.h"
@@ -325,21 +326,6 @@ static int choose_input(const char *text, uint32_t processes, uint32_t *ret_rank
     return 0;
 }
 
-static int choose_directory(const char *given, const char *current, char **ret_directory,
-                            struct error *error)
-{
-    if (given != NULL && given[0] == '/')
-        *ret_directory = memory_copy_string(given);
-    else if (current == NULL)
-        return error_set(error, -ENOENT,
-                         "the current directory no longer exists: give --wdir an absolute path");
-    else if (given != NULL)
-        *ret_directory = memory_printf("%s/%s", current, given);
-    else
-        *ret_directory = memory_copy_string(current);
-    return 0;
-}
-
 static char **copy_strings(char *const *strings, int count)
 {
     char **copy = memory_allocate_zeroed((size_t)(count + 1) * sizeof(*copy));
@@ -352,19 +338,12 @@ static char **copy_strings(char *const *strings, int count)
 static int make_app(const struct run_app *words, const struct request_ops *ops, uint32_t mpi,
                     struct app_spec *app, struct error *error)
 {
-    const struct request_settings *settings = &words->settings;
-    int rc;
-
     if (words->argc == 0)
         return error_set(error, -EINVAL, "no program given; usage: banyan run [OPTIONS] PROGRAM");
     if (words->argv[0][0] == '\0')
         return error_set(error, -EINVAL, "the name of the program is empty");
     app->argv = copy_strings(words->argv, words->argc);
-    rc = choose_directory(settings->directory, ops->directory, &app->directory, error);
-    if (rc < 0)
-        return rc;
-    return run_environment_build(ops->environment, settings->set.items, settings->set.count, mpi,
-                                 &app->set, error);
+    return request_process_make(&words->settings, ops, mpi, app, error);
 }
 
 static void tell_left_out(const struct run_request *request, struct error *error)
@@ -403,6 +382,17 @@ static int make_placement(const struct request_apps *apps, const struct request_
     return rc;
 }
 
+/* The examination is of one directory. */
+static int check_doctor(const struct run_request *request, struct error *error)
+{
+    if (!request->instance.is_doctor || !request->job.apps[0].directory_is_template)
+        return 0;
+    return error_set(
+        error, -EINVAL,
+        "option --wdir: 'banyan doctor' examines one directory: give it without %%r, %%h "
+        "and %%j");
+}
+
 static int make_job(const struct request_apps *apps, const struct request_ops *ops,
                     struct run_request *request, struct error *error)
 {
@@ -425,7 +415,7 @@ static int make_job(const struct request_apps *apps, const struct request_ops *o
     job->apps_count = apps->count;
     for (uint32_t i = 0; rc == 0 && i < apps->count; i++)
         rc = make_app(&apps->items[i], ops, job->mpi, &job->apps[i], error);
-    return rc;
+    return rc == 0 ? check_doctor(request, error) : rc;
 }
 
 /* The first option that belongs to the start of an instance, or NULL. */

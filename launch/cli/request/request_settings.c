@@ -181,14 +181,60 @@ const struct option_rule run_rules[] = {
      .each_app = 1,
      .value = "NAME[=VALUE]",
      FIELD(set),
-     .help = "set a variable, or export one that is not exported by default; may be repeated"},
+     .help = "set a variable, or export one that is not exported by default, or all that match a "
+             "pattern ('SSH_*'); may be repeated"},
+    {.kind = OPTION_LIST,
+     .name = "env-file",
+     .each_app = 1,
+     .value = "FILE",
+     FIELD(env_files),
+     .help = "set the variables of FILE, lines of NAME=VALUE or NAME; -x has precedence"},
+    {.kind = OPTION_LIST,
+     .name = "unset",
+     .each_app = 1,
+     .value = "NAME",
+     FIELD(unset),
+     .help = "remove a variable, or all exported ones that match a pattern"},
+    {.kind = OPTION_LIST,
+     .name = "prepend",
+     .each_app = 1,
+     .value = "NAME=VALUE[:SEP]",
+     FIELD(prepend),
+     .help = "put VALUE before the value of a variable, with ':' between them, or one of , ; | + "
+             "and blank"},
+    {.kind = OPTION_LIST,
+     .name = "append",
+     .each_app = 1,
+     .value = "NAME=VALUE[:SEP]",
+     FIELD(append),
+     .help = "the same, after it"},
     {.kind = OPTION_TEXT,
      .name = "wdir",
      .each_app = 1,
      .aliases = "chdir",
      .value = "DIR",
      FIELD(directory),
-     .help = "working directory (default: the current one)"},
+     .help = "working directory (default: the current one), which must exist on the nodes; %r is "
+             "the rank, %h the node, %j the job's number"},
+    {.kind = OPTION_LIST,
+     .name = "rlimit",
+     .each_app = 1,
+     .value = "NAME=SOFT[:HARD]",
+     FIELD(limits),
+     .help = "set a limit of each process, as in nofile=4K, core=unlimited, stack=hard or "
+             "memlock=1G:1G; may be repeated"},
+    {.kind = OPTION_TEXT,
+     .name = "umask",
+     .each_app = 1,
+     .value = "MASK",
+     FIELD(umask),
+     .help = "file mode mask of each process, octal"},
+    {.kind = OPTION_TEXT,
+     .name = "nice",
+     .each_app = 1,
+     .value = "N",
+     FIELD(nice),
+     .help = "add N to the nice value of each process"},
     {.kind = OPTION_TEXT,
      .name = "mpi",
      .value = "LIST",
@@ -337,13 +383,16 @@ const struct option_rule run_rules[] = {
              "banyan sim --replay"},
     OPTION_ROWS_ABOUT(struct request_settings, help, version)};
 
-#define LISTS_COUNT 8
+#define LISTS_COUNT  13
+#define COPIED_COUNT 6 /* the first: for each application those of the first, and its own */
 
 static struct option_list *lists_of(struct request_settings *settings, size_t i)
 {
     struct option_list *const lists[LISTS_COUNT] = {
-        &settings->set,        &settings->facts, &settings->require, &settings->hosts,
-        &settings->host_files, &settings->net,   &settings->nodes,   &settings->topology};
+        &settings->set,     &settings->env_files,  &settings->unset, &settings->prepend,
+        &settings->append,  &settings->limits,     &settings->facts, &settings->require,
+        &settings->hosts,   &settings->host_files, &settings->net,   &settings->nodes,
+        &settings->topology};
 
     return lists[i];
 }
@@ -373,9 +422,11 @@ struct request_settings request_settings_inherit(const struct request_settings *
 {
     struct request_settings settings = *first;
 
-    for (size_t i = 0; i < LISTS_COUNT; i++)
-        *lists_of(&settings, i) = (struct option_list){.count = 0};
-    settings.set = list_copy(&first->set);
+    for (size_t i = 0; i < LISTS_COUNT; i++) {
+        struct option_list *list = lists_of(&settings, i);
+
+        *list = i < COPIED_COUNT ? list_copy(list) : (struct option_list){.count = 0};
+    }
     settings.processes = 0;
     settings.per_node = 0;
     return settings;

@@ -72,6 +72,13 @@ struct request_settings {
     const char *stop;
     int json_wanted; /* of verbs that print it */
     struct option_list set;
+    struct option_list env_files;
+    struct option_list unset;
+    struct option_list prepend;
+    struct option_list append;
+    struct option_list limits;
+    const char *umask;
+    const char *nice;
 };
 
 extern const struct option_rule run_rules[];

@@ -140,6 +140,15 @@ static void test_plain(void)
     request_fini(&request);
 }
 
+static void test_doctor_directory(void)
+{
+    struct run_request request;
+
+    refuses("doctor --wdir /d%r prog", "'banyan doctor' examines one directory");
+    if (accepts("doctor --wdir /d prog", &request))
+        request_fini(&request);
+}
+
 static void test_values(void)
 {
     struct run_request request;
@@ -399,6 +408,7 @@ int main(void)
     no_source = source_test_world(&no_job);
     test_plain();
     test_values();
+    test_doctor_directory();
     test_starters();
     test_refusals();
     test_wishes();

@@ -356,6 +356,16 @@ static void test_start_failures(void)
     all_starts_fail(
         -ENOENT, START_STEP_INTERPRETER, "", 127,
         "cannot run ./app on n1 (rank 0): it exists, but the loader that it names is missing, or a file system on its path is not mounted");
+    all_starts_fail(-EPERM, START_STEP_LIMIT, "nofile", 125,
+                    "cannot start ./app on n1 (rank 0): the limit nofile is refused: Operation not "
+                    "permitted; only a privileged user may exceed what the node allows (ulimit -H "
+                    "there)");
+    all_starts_fail(-EINVAL, START_STEP_LIMIT, "stack", 125,
+                    "cannot start ./app on n1 (rank 0): the limit stack is refused: Invalid "
+                    "argument; the soft limit is above the hard one there: give both");
+    all_starts_fail(-EIO, START_STEP_LIMIT, "nice value", 125,
+                    "cannot start ./app on n1 (rank 0): the nice value is refused: Input/output "
+                    "error");
     all_starts_fail(
         -EIO, START_STEP_SERVICES, "interpreter", 125,
         "cannot start ./app on n1 (rank 0): its PMIx and PMI services: Input/output error");

@@ -49,7 +49,10 @@ static void fill_job(struct job_spec *spec, size_t variable_bytes)
     app->set[0] = memory_copy_string("BASH_FUNC_f%%=() {  echo\n}");
     app->set[1] = large;
     variable_edits_add(&app->edits, VARIABLE_EDIT_APPEND, "PATH", "/opt/x", ':');
-    app->directory = memory_copy_string("/home/user");
+    app->directory = memory_copy_string("/home/%r");
+    app->directory_is_template = 1;
+    app->limits.nice = 3;
+    app->limits.items[PROCESS_LIMIT_CORE] = (struct process_limit){.rule = PROCESS_LIMIT_RAISE};
 }
 
 static void test_job(void)
@@ -83,7 +86,10 @@ static void test_job(void)
     is_string(copy.apps[0].set[1], spec.apps[0].set[1], "a long variable");
     is_uint(copy.apps[0].edits.count, 1, "a change of what is set elsewhere");
     is_string(copy.apps[0].edits.items[0].value, "/opt/x", "with its value");
-    is_string(copy.apps[0].directory, "/home/user", "directory");
+    is_string(copy.apps[0].directory, "/home/%r", "directory");
+    is_uint(copy.apps[0].directory_is_template, 1, "of each rank");
+    is_int(copy.apps[0].limits.nice, 3, "nice value");
+    is_int(copy.apps[0].limits.items[PROCESS_LIMIT_CORE].rule, PROCESS_LIMIT_RAISE, "limits");
     is_uint(copy.placement.rules[0].processes, 128000, "processes of the application");
     job_spec_fini(&copy);
     job_spec_fini(&spec);
@@ -115,8 +121,37 @@ static void test_namespace(void)
     is_string(text, "banyan-" SESSION "-12", "the name of a job's namespace");
 }
 
+static void directory_is(const char *template, int is_template, const char *expected)
+{
+    struct app_spec app = {.directory = (char *)(uintptr_t) template,
+                           .directory_is_template = (uint8_t)is_template};
+    char *directory = job_spec_directory(&app, 12, "n3", 4);
+
+    is_string(directory, expected, "%s of rank 12 on n3 in job 4",
+              template != NULL ? template : "none");
+    free(directory);
+}
+
+static void test_directory(void)
+{
+    static const char *const wrong[] = {"/%", "/%q", "%%%", "/%r%", "/%rx%R"};
+    const char *place = NULL;
+
+    directory_is(NULL, 0, NULL);
+    directory_is("/a%rb", 0, "/a%rb");
+    directory_is("/a", 1, "/a");
+    directory_is("%r", 1, "12");
+    directory_is("/x/%j/%h.%r/%%r%%", 1, "/x/4/n3.12/%r%");
+    is_int(job_spec_directory_check("/%r%h%j%%", &place), 0, "all that a template has");
+    is_int(job_spec_directory_check("", &place), 0, "and nothing");
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        is_int(job_spec_directory_check(wrong[i], &place), -EINVAL, "%s is none", wrong[i]);
+    is_string(place, "%R", "and the place is known");
+}
+
 int main(void)
 {
+    test_directory();
     test_job();
     test_job_refused();
     test_namespace();
