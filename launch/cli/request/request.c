@@ -544,7 +544,7 @@ static int parse_request(const struct option_rule *rules, int is_doctor, int nee
     const struct request_settings defaults = {.kill_grace_s = RUN_NOT_GIVEN};
     struct run_request request = {.wish = RUN_WISH_JOB, .instance_fd = -1};
     struct request_apps apps = {0};
-    int rc = request_apps_parse(rules, &defaults, argc, argv, &apps, error);
+    int rc = request_apps_parse(rules, &defaults, argc, argv, ops, &apps, error);
 
     instance_spec_init(&request.instance);
     request.instance.is_doctor = (uint8_t)is_doctor;

@@ -14,7 +14,7 @@
 /* ---- The applications ---- */
 
 /* The table for applications after the first: options of the whole job are refused. */
-static struct option_rule *rules_of_apps(const struct option_rule *rules)
+static struct option_rule *rules_of_apps(const struct option_rule *rules, const char *refusal)
 {
     struct option_rule *own;
     size_t count = 0;
@@ -24,7 +24,7 @@ static struct option_rule *rules_of_apps(const struct option_rule *rules)
     own = memory_copy(rules, (count + 1) * sizeof(*own));
     for (size_t i = 0; i < count; i++) {
         if (!own[i].each_app)
-            own[i].refusal = "is for the whole job: give it before the first program";
+            own[i].refusal = refusal;
     }
     return own;
 }
@@ -49,19 +49,29 @@ static int parse_app(const struct option_rule *rules, int argc, char *const *arg
     return 0;
 }
 
+static int add_app(struct request_apps *apps, const struct request_settings *first,
+                   struct error *error)
+{
+    assert(apps->count > 0);
+    if (apps->count >= PLACEMENT_APPS_MAX)
+        return error_set(error, -E2BIG, "more than %u applications", PLACEMENT_APPS_MAX);
+    apps->items = memory_resize(apps->items, (apps->count + 1) * sizeof(*apps->items));
+    apps->items[apps->count++] = (struct run_app){.settings = request_settings_inherit(first)};
+    return 0;
+}
+
 static int parse_later(const struct option_rule *rules, int argc, char *const *argv,
                        struct request_apps *apps, int *used, struct error *error)
 {
     struct run_app *app;
-    int rc, more = 0;
+    struct request_settings first = apps->items[0].settings;
+    int more = 0;
+    int rc = add_app(apps, &first, error);
 
-    assert(apps->count > 0 && *used < argc);
-    if (apps->count >= PLACEMENT_APPS_MAX)
-        return error_set(error, -E2BIG, "more than %u applications", PLACEMENT_APPS_MAX);
-    apps->items = memory_resize(apps->items, (apps->count + 1) * sizeof(*apps->items));
-    app = &apps->items[apps->count];
-    *app = (struct run_app){.settings = request_settings_inherit(&apps->items[0].settings)};
-    apps->count++;
+    assert(*used < argc);
+    if (rc < 0)
+        return rc;
+    app = &apps->items[apps->count - 1];
     rc = parse_app(rules, argc - *used, argv + *used, app, &more, error);
     *used += more;
     if (rc == 0 && app->settings.require.count == 0)
@@ -73,12 +83,100 @@ static int parse_later(const struct option_rule *rules, int argc, char *const *a
     return rc;
 }
 
-int request_apps_parse(const struct option_rule *rules, const struct request_settings *defaults,
-                       int argc, char *const *argv, struct request_apps *ret_apps,
+/* ---- A file of them ---- */
+
+static int parse_line(const struct option_rule *rules, const struct request_app_line *line,
+                      const struct request_settings *common, struct run_app *app,
+                      struct error *error)
+{
+    int used = 0;
+    int rc;
+
+    options_list_fini(&app->settings.require);
+    rc = parse_app(rules, line->count, line->words, app, &used, error);
+    if (rc == 0 && app->settings.require.count == 0)
+        request_settings_inherit_require(&app->settings, common);
+    if (rc == 0 && app->argc == 0)
+        rc = error_set(error, -EINVAL, "no program after the options");
+    if (rc == 0 && used < line->count)
+        rc =
+            error_set(error, -EINVAL,
+                      "':' separates applications on the command line only: give each its line, or "
+                      "put '--' before the program");
+    if (rc < 0)
+        error_prefix(error, "%s", line->words[0]);
+    return rc;
+}
+
+static int parse_lines(const struct option_rule *rules, struct request_apps *apps,
                        struct error *error)
 {
+    struct option_rule *own =
+        rules_of_apps(rules, "is for the whole job: give it on the command line");
+    struct request_settings common = request_settings_inherit(&apps->items[0].settings);
+    int rc = 0;
+
+    request_settings_inherit_require(&common, &apps->items[0].settings);
+    for (uint32_t i = 0; rc == 0 && i < apps->file.count; i++) {
+        if (i > 0)
+            rc = add_app(apps, &common, error);
+        if (rc == 0)
+            rc = parse_line(own, &apps->file.lines[i], &common, &apps->items[i], error);
+    }
+    request_settings_fini(&common);
+    free(own);
+    return rc;
+}
+
+/* The command line has neither a program nor numbers of processes. */
+static int check_options_alone(const struct run_app *app, struct error *error)
+{
+    const char *path = app->settings.app_file;
+
+    if (app->argc > 0)
+        return error_set(error, -EINVAL,
+                         "option --app-file: the programs are in %.200s: remove '%.80s' from the "
+                         "command line",
+                         path, app->argv[0]);
+    if (app->settings.processes > 0 || app->settings.per_node > 0)
+        return error_set(
+            error, -EINVAL,
+            "option --app-file: give -n and -N in the lines of %.200s, for each program", path);
+    return 0;
+}
+
+static int read_file(const char *path, const struct request_ops *ops,
+                     struct request_app_file *ret_file, struct error *error)
+{
+    struct buffer text = {0};
+    int rc = ops->read_file(path, &text, error);
+
+    if (rc == 0)
+        rc = request_app_file_parse(path, &text, ret_file, error);
+    if (rc < 0)
+        error_prefix(error, "option --app-file");
+    buffer_fini(&text);
+    return rc;
+}
+
+static int parse_file(const struct option_rule *rules, const struct request_ops *ops,
+                      struct request_apps *apps, struct error *error)
+{
+    int rc = check_options_alone(&apps->items[0], error);
+
+    if (rc == 0)
+        rc = read_file(apps->items[0].settings.app_file, ops, &apps->file, error);
+    return rc < 0 ? rc : parse_lines(rules, apps, error);
+}
+
+int request_apps_parse(const struct option_rule *rules, const struct request_settings *defaults,
+                       int argc, char *const *argv, const struct request_ops *ops,
+                       struct request_apps *ret_apps, struct error *error)
+{
     struct request_apps apps = {.items = memory_allocate_zeroed(sizeof(*apps.items)), .count = 1};
-    struct option_rule *own = rules_of_apps(rules);
+    struct option_rule *own =
+        rules_of_apps(rules, "is for the whole job: give it before the first program");
+    const struct request_settings *settings;
     int used = 0;
     int rc;
 
@@ -87,6 +185,9 @@ int request_apps_parse(const struct option_rule *rules, const struct request_set
     while (rc == 0 && used < argc)
         rc = parse_later(own, argc, argv, &apps, &used, error);
     free(own);
+    settings = &apps.items[0].settings;
+    if (rc == 0 && settings->app_file != NULL && !settings->help && !settings->version)
+        rc = parse_file(rules, ops, &apps, error);
     if (rc < 0)
         request_apps_fini(&apps);
     else
@@ -99,6 +200,7 @@ void request_apps_fini(struct request_apps *apps)
     for (uint32_t i = 0; i < apps->count; i++)
         request_settings_fini(&apps->items[i].settings);
     free(apps->items);
+    request_app_file_fini(&apps->file);
     *apps = (struct request_apps){0};
 }
 

@@ -115,6 +115,12 @@ const struct option_rule run_rules[] = {
      .name = "report-bindings",
      FIELD(report_bindings),
      .help = "print the cores of each process"},
+    {.kind = OPTION_TEXT,
+     .name = "app-file",
+     .value = "FILE",
+     FIELD(app_file),
+     .help = "run the programs of FILE as one job: each line has the options and the program of "
+             "one, as between ':'"},
     {.kind = OPTION_HEADING,
      .help = "Nodes (default: those of the scheduler's job, else this machine)"},
     {.kind = OPTION_TEXT,

@@ -77,6 +77,7 @@ struct request_settings {
     struct option_list prepend;
     struct option_list append;
     struct option_list limits;
+    const char *app_file;
     const char *umask;
     const char *nice;
 };

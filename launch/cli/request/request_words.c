@@ -15,7 +15,8 @@ const char *request_words_value(int argc, char *const *argv, size_t offset)
     struct request_settings settings = {.kill_grace_s = RUN_NOT_GIVEN};
     int next = 0;
     int rc = options_parse(run_rules, argc, argv, &settings, &next, NULL);
-    int is_run = rc == 0 && settings.help == 0 && settings.version == 0 && next < argc;
+    int is_run = rc == 0 && settings.help == 0 && settings.version == 0 &&
+                 (next < argc || settings.app_file != NULL);
 
     assert(offset < sizeof(settings));
     request_settings_fini(&settings);

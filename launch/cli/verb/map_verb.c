@@ -226,7 +226,7 @@ int map_verb(int argc, char *const *argv, const struct request_ops *ops, struct 
     const struct request_settings defaults = {.kill_grace_s = RUN_NOT_GIVEN};
     struct option_rule *rules = all_rules();
     struct request_apps apps = {0};
-    int rc = request_apps_parse(rules, &defaults, argc, argv, &apps, error);
+    int rc = request_apps_parse(rules, &defaults, argc, argv, ops, &apps, error);
 
     if (rc == 0 && apps.items[0].settings.help > 0)
         map_verb_help(out);
