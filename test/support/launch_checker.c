@@ -259,7 +259,7 @@ void checker_failure_text(const struct placement_map *map, const struct checker_
         snprintf(text, text_bytes, "cannot run app on n%u (rank %u): %s", node, rank, why);
     else if (failure->fate == SIM_FATE_CANNOT_START && strcmp(failure->text, "chdir") == 0)
         snprintf(text, text_bytes,
-                 "cannot change to the working directory the working directory on n%u (rank %u): "
+                 "cannot change to the working directory of the program on n%u (rank %u): "
                  "%s; give another with --wdir",
                  node, rank, why);
     else if (failure->fate == SIM_FATE_CANNOT_START)
