@@ -18,6 +18,8 @@
 #include "base/log.h"
 #include "base/hash_map.h"
 #include "launch/daemon/doctor_root.h"
+#include "launch/exec/session_about.h"
+#include "launch/start/source_environment.h"
 
 #define FLUSH_MS       1000
 #define LISTEN_BACKLOG 256
@@ -249,6 +251,22 @@ static int listen_at(struct root *root, const char *directory, struct error *err
     return 0;
 }
 
+/* Before anyone can connect. */
+static int say_about(const char *directory, struct error *error)
+{
+    struct source_environment *sources = source_environment_create(environ);
+    char *job = source_environment_job(source_environment_ops(sources));
+    struct session_about about = {.version = ""};
+    int rc;
+
+    snprintf(about.version, sizeof about.version, "%s", session_about_version());
+    snprintf(about.job, sizeof about.job, "%s", job ? job : "");
+    rc = session_about_write(directory, &about, error);
+    free(job);
+    source_environment_destroy(sources);
+    return rc;
+}
+
 /* Only an instance that stays can be found by other clients. */
 static int open_listener(struct daemon *daemon, struct error *error)
 {
@@ -259,6 +277,8 @@ static int open_listener(struct daemon *daemon, struct error *error)
         return 0;
     rc = session_create(&daemon->session, error);
     if (rc == 0 || rc == -EEXIST)
+        rc = say_about(daemon->session.directory, error);
+    if (rc == 0)
         rc = listen_at(root, daemon->session.directory, error);
     if (rc == 0)
         root->listen_watch =

@@ -188,3 +188,17 @@ const struct source_ops *source_environment_ops(const struct source_environment 
 {
     return &environment->ops;
 }
+
+char *source_environment_job(const struct source_ops *ops)
+{
+    const struct source *source = source_detect(ops);
+
+    for (size_t i = 0; source != NULL && i < sizeof(source->job) / sizeof(source->job[0]); i++) {
+        const char *value =
+            source->job[i] != NULL ? ops->variable(ops->context, source->job[i]) : NULL;
+
+        if (value != NULL && value[0] != '\0')
+            return memory_printf("%s %.100s", source->name, value);
+    }
+    return NULL;
+}

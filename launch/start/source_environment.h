@@ -19,6 +19,9 @@ void source_environment_destroy(struct source_environment *environment);
 /* Valid as long as the environment is. */
 const struct source_ops *source_environment_ops(const struct source_environment *environment);
 
+/* The scheduler's job in which this is, as "slurm 4711"; NULL: none.  The caller frees it. */
+char *source_environment_job(const struct source_ops *ops);
+
 /* Decodes R of version 1 (RFC 20), JSON in text.  ret_resources points into what
  * source_environment_destroy frees.  In the open for tests. */
 int source_environment_decode_r(struct source_environment *environment, const char *text,

@@ -45,24 +45,21 @@ static int is_alive(const char *directory)
     return is;
 }
 
-static void look_at(struct search *search, const char *parent, const char *name)
+static int is_of_root(const char *name)
 {
     size_t length = strlen(name), suffix = strlen(ROOT_SUFFIX);
-    char *directory;
 
-    if (length <= suffix || strcmp(name + length - suffix, ROOT_SUFFIX) != 0)
-        return;
-    directory = memory_printf("%s/%s", parent, name);
-    if (!is_alive(directory)) {
-        free(directory);
-        return;
-    }
+    return length > suffix && strcmp(name + length - suffix, ROOT_SUFFIX) == 0;
+}
+
+static void add_found(void *context, const char *directory)
+{
+    struct search *search = context;
+
     if (search->count++ < NAMED_MAX)
         buffer_printf(&search->names, "%s%s", search->count > 1 ? ", " : "", directory);
     if (search->first == NULL)
-        search->first = directory;
-    else
-        free(directory);
+        search->first = memory_copy_string(directory);
 }
 
 /* What others can write to says nothing. */
@@ -74,14 +71,20 @@ static int is_private(const char *directory)
            status.st_uid == geteuid() && (status.st_mode & 077) == 0;
 }
 
-static void look_for_roots(struct search *search, const char *tmpdir)
+void instance_search_each(const char *tmpdir, void (*found)(void *context, const char *directory),
+                          void *context)
 {
     char *parent = memory_printf("%s/banyan-%u", session_base(tmpdir), (unsigned int)geteuid());
     DIR *entries = is_private(parent) ? opendir(parent) : NULL;
     const struct dirent *entry;
 
-    while (entries != NULL && (entry = readdir(entries)) != NULL)
-        look_at(search, parent, entry->d_name);
+    while (entries != NULL && (entry = readdir(entries)) != NULL) {
+        char *directory = memory_printf("%s/%s", parent, entry->d_name);
+
+        if (is_of_root(entry->d_name) && is_alive(directory))
+            found(context, directory);
+        free(directory);
+    }
     if (entries != NULL)
         closedir(entries);
     free(parent);
@@ -99,7 +102,7 @@ int instance_search(const char *given, const char *tmpdir, char **ret_directory,
         *ret_directory = memory_copy_string(given);
         return 0;
     }
-    look_for_roots(&search, tmpdir);
+    instance_search_each(tmpdir, add_found, &search);
     assert((search.count > 0) == (search.first != NULL));
     if (search.count == 0)
         rc = error_set(error, -ENOENT,

@@ -10,6 +10,9 @@
 
 #include "base/error.h"
 
+/* Calls for each directory of a root of this user that listens; tmpdir as below. */
+void instance_search_each(const char *tmpdir, void (*found)(void *context, const char *directory),
+                          void *context);
 /* given: NULL if it is not; tmpdir: NULL: $TMPDIR, or /tmp.  The caller frees the directory.  -ENOENT if there is
  * none, -ENOTUNIQ with their directories if there are several. */
 int instance_search(const char *given, const char *tmpdir, char **ret_directory,

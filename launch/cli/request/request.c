@@ -17,6 +17,7 @@
 #include "launch/cli/option/options.h"
 #include "launch/start/run_environment.h"
 #include "launch/cli/request/request_facts.h"
+#include "launch/cli/request/request_instance.h"
 #include "launch/cli/request/request_nodes.h"
 #include "launch/cli/request/request_placement.h"
 #include "launch/cli/request/request_process.h"
@@ -474,6 +475,8 @@ static int take_variable(struct request_settings *settings, const struct request
         option_of_start(settings) != NULL)
         return 0;
     settings->instance = directory;
+    if (request_instance_is_none(directory))
+        return 0;
     if (settings->verbose > 0)
         snprintf(nodes->notice, sizeof(nodes->notice),
                  "in the instance %.200s ($" REQUEST_INSTANCE_VARIABLE ")", directory);
@@ -485,7 +488,7 @@ static int find_nodes(const struct request_settings *settings, const struct requ
 {
     int rc;
 
-    if (settings->instance == NULL)
+    if (request_instance_is_none(settings->instance))
         return request_nodes_find(settings, ops, nodes, error);
     rc = check_guest(settings, error);
     if (rc == 0 && ops->instance == NULL)
@@ -502,6 +505,7 @@ static int make_request(const struct request_apps *apps, int needs_program,
     struct request_settings settings = apps->items[0].settings;
     struct request_nodes nodes = {.slots_given = true};
     int by_variable = 0;
+    int is_found = 0;
     int rc;
 
     settings.processes = (uint32_t)request_apps_processes(apps);
@@ -510,13 +514,15 @@ static int make_request(const struct request_apps *apps, int needs_program,
         rc = error_set(error, -EINVAL, "no program given; usage: banyan run [OPTIONS] PROGRAM");
     if (rc == 0 && needs_program)
         by_variable = take_variable(&settings, ops, &nodes);
-    if (rc == 0)
+    if (rc == 0 && needs_program && settings.instance == NULL && option_of_start(&settings) == NULL)
+        is_found = request_instance_join(&settings, ops, &nodes, request);
+    if (rc == 0 && !is_found)
         rc = find_nodes(&settings, ops, &nodes, request, error);
     if (rc < 0 && by_variable)
         error_prefix(error, "$" REQUEST_INSTANCE_VARIABLE);
     if (rc < 0)
         return rc;
-    if (settings.instance == NULL)
+    if (request->instance_fd < 0)
         rc = make_instance(&settings, ops, &nodes, request, error);
     allocation_fini(&request->allocation);
     request->allocation = nodes.allocation; /* moved */
@@ -525,7 +531,10 @@ static int make_request(const struct request_apps *apps, int needs_program,
                                 &request->job.placement.facts, error);
     if (rc == 0 && apps->items[0].argc > 0)
         rc = make_job(apps, ops, request, error);
-    memcpy(request->notice, nodes.notice, sizeof(request->notice));
+    if (rc == -ENOSPC && is_found)
+        error_set(error, rc, "%s (in your instance; --instance none makes another)", error->text);
+    if (nodes.notice[0] != '\0')
+        memcpy(request->notice, nodes.notice, sizeof(request->notice));
     request->timeout_s = settings.timeout_s;
     request->label = settings.label > 0;
     request->no_wait = settings.no_wait > 0;

@@ -39,6 +39,9 @@ struct request_ops {
      * on which hello has been said.  NULL: no instance can be reached. */
     int (*instance)(const char *directory, struct allocation *ret_roster, int *ret_fd,
                     struct error *error);
+    /* The directory of the instance to go to if the user names none, for the scheduler's job ("" in none), or
+     * NULL; the caller frees it.  The note is for the user.  NULL: nothing is looked for. */
+    char *(*find_instance)(const char *job, char *note, size_t note_bytes);
     /* Runs a command and captures its output (command_output.h); NULL: no command can be run. */
     int (*command)(const char *const *argv, struct buffer *out, struct error *error);
     /* Adds the facts of this machine; NULL: not known. */

@@ -125,10 +125,11 @@ const struct option_rule run_rules[] = {
      .help = "Nodes (default: those of the scheduler's job, else this machine)"},
     {.kind = OPTION_TEXT,
      .name = "instance",
-     .value = "DIR",
+     .value = "DIR|none",
      FIELD(instance),
      .help = "run on the nodes of the instance that 'banyan start' has started; DIR is what it "
-             "printed (default: $BANYAN_INSTANCE, unless options name nodes)"},
+             "printed (default: unless options name nodes, $BANYAN_INSTANCE, or the only instance "
+             "of the scheduler's job, or outside one of yours; else none)"},
     {.kind = OPTION_FLAG,
      .name = "no-wait",
      FIELD(no_wait),

@@ -16,6 +16,7 @@
 #include "fabric/facts_read.h"
 #include "fabric/file_read.h"
 #include "fabric/own_cores.h"
+#include "launch/cli/client/instance_choice.h"
 #include "launch/cli/client/instance_dial.h"
 #include "launch/start/command_output.h"
 #include "launch/start/run_environment.h"
@@ -105,6 +106,7 @@ int this_machine_open(struct this_machine *machine, struct error *error)
                                         .has_program = has_program,
                                         .command = command_output,
                                         .instance = instance_dial,
+                                        .find_instance = instance_choice_find,
                                         .facts = facts_read,
                                         .sources = source_environment_ops(machine->sources)};
     if (getrandom(machine->ops.random, sizeof(machine->ops.random), 0) !=

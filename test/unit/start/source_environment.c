@@ -123,6 +123,17 @@ static void test_flux(const struct source_ops *world)
     free(flux);
 }
 
+static void test_job(const char *variable, const char *expected)
+{
+    const char *const words[] = {variable, NULL};
+    struct source_environment *environment = source_environment_create((char *const *)words);
+    char *job = source_environment_job(source_environment_ops(environment));
+
+    is_string(job != NULL ? job : "none", expected, "the job of %s", variable);
+    free(job);
+    source_environment_destroy(environment);
+}
+
 int main(void)
 {
     struct source_environment *environment = source_environment_create(variables);
@@ -136,6 +147,10 @@ int main(void)
     test_files(world);
     test_r(environment);
     test_flux(world);
+    test_job("SLURM_JOB_ID=7", "slurm 7");
+    test_job("SLURM_JOBID=8", "slurm 8");
+    test_job("PBS_JOBID=9.server", "pbs 9.server");
+    test_job("JOB_ID=1", "none");
     source_environment_destroy(environment);
     command = memory_printf("/bin/rm -rf %s", scratch);
     is_int(system(command), 0, "the scratch directory is removed");
