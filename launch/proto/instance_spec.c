@@ -10,6 +10,7 @@
 #include "overlay/tree.h"
 
 #define START_TIMEOUT_DEFAULT_S 10
+#define START_RETRIES_DEFAULT   2
 #define KILL_GRACE_DEFAULT_MS   2000
 #define HEARTBEAT_DEFAULT_MS    1000
 #define LEASE_DEFAULT_MS        120000
@@ -21,6 +22,7 @@ void instance_spec_init(struct instance_spec *spec)
         .radix = TREE_RADIX_DEFAULT,
         .starter = STARTER_LOCAL,
         .start_timeout_s = START_TIMEOUT_DEFAULT_S,
+        .start_retries = START_RETRIES_DEFAULT,
         .kill_grace_ms = KILL_GRACE_DEFAULT_MS,
         .heartbeat_ms = HEARTBEAT_DEFAULT_MS,
         .lease_ms = LEASE_DEFAULT_MS,

@@ -48,6 +48,7 @@ struct instance_spec {
     char *virtual_base;    /* STARTER_VIRTUAL: directory that holds the nodes' TMPDIRs */
     char *record; /* directory for recordings of daemons (launch/daemon/tracer.h), NULL = none */
     uint32_t start_timeout_s;
+    uint32_t start_retries; /* how often an agent that failed is called again */
     uint32_t kill_grace_ms; /* between SIGTERM and SIGKILL */
     uint32_t heartbeat_ms;
     uint32_t lease_ms; /* a node silent for half of it is lost */

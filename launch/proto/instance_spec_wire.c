@@ -11,6 +11,7 @@
 
 #define INSTANCE_SPEC_TEXT_BYTES_MAX 131072u /* the system's limit for one argument */
 #define INSTANCE_SPEC_DURATION_MAX   (1000u * 1000 * 1000)
+#define INSTANCE_SPEC_RETRIES_MAX    1000u
 
 static uint32_t get_number(struct wire_reader *reader, uint32_t maximum)
 {
@@ -34,6 +35,7 @@ void instance_spec_encode(const struct instance_spec *spec, struct buffer *out)
     wire_put_optional_string(out, spec->virtual_base);
     wire_put_optional_string(out, spec->record);
     wire_put_varint(out, spec->start_timeout_s);
+    wire_put_varint(out, spec->start_retries);
     wire_put_varint(out, spec->kill_grace_ms);
     wire_put_varint(out, spec->heartbeat_ms);
     wire_put_varint(out, spec->lease_ms);
@@ -69,6 +71,7 @@ int instance_spec_decode(struct instance_spec *ret_spec, struct wire_reader *rea
     spec.virtual_base = wire_get_optional_string(reader, INSTANCE_SPEC_TEXT_BYTES_MAX);
     spec.record = wire_get_optional_string(reader, INSTANCE_SPEC_TEXT_BYTES_MAX);
     spec.start_timeout_s = get_number(reader, INSTANCE_SPEC_DURATION_MAX);
+    spec.start_retries = get_number(reader, INSTANCE_SPEC_RETRIES_MAX);
     spec.kill_grace_ms = get_number(reader, INSTANCE_SPEC_DURATION_MAX);
     spec.heartbeat_ms = get_number(reader, INSTANCE_SPEC_DURATION_MAX);
     spec.lease_ms = get_number(reader, INSTANCE_SPEC_DURATION_MAX);

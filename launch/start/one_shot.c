@@ -141,3 +141,36 @@ int one_shot_take_place(struct boot_record *record, const char *node_name, struc
     record->names = names;
     return 0;
 }
+
+struct hostlist *one_shot_take_nodes(const struct hostlist *names, const struct hostlist *wanted,
+                                     struct ranges *given, struct ranges *ret_places)
+{
+    struct hostlist *taken = hostlist_create();
+    char name[HOST_NAME_BYTES_MAX + 1];
+
+    if (hostlist_count(wanted) == hostlist_count(names)) {
+        ranges_add(given, 1, hostlist_count(names));
+        ranges_copy(ret_places, given);
+        hostlist_append_slice(taken, names, 0, hostlist_count(names));
+        return taken;
+    }
+    for (uint32_t i = 0; i < hostlist_count(wanted); i++) {
+        int64_t found;
+
+        hostlist_name(wanted, i, name);
+        found = hostlist_find(names, name, 0);
+        if (found < 0 || ranges_contains(given, (uint32_t)found + 1))
+            continue;
+        ranges_add(given, (uint32_t)found + 1, (uint32_t)found + 1);
+        ranges_add(ret_places, (uint32_t)found + 1, (uint32_t)found + 1);
+        hostlist_append(taken, name);
+    }
+    return taken;
+}
+
+int one_shot_is_line(const char *line)
+{
+    size_t digits = strspn(line + strspn(line, " "), "0123456789");
+
+    return (digits > 0 && strstr(line, ": ") != NULL) || strstr(line, "error") != NULL;
+}

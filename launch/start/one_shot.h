@@ -29,5 +29,11 @@ void one_shot_record(const struct boot_record *root, const struct addresses *roo
 /* Makes the record that all got the one of the node of that name, or of the only one that is called
  * so up to the first dot: -ENOENT if it has no place. */
 int one_shot_take_place(struct boot_record *record, const char *node_name, struct error *error);
+/* The names wanted whose places among names were not given before; these are added to both. */
+struct hostlist *one_shot_take_nodes(const struct hostlist *names, const struct hostlist *wanted,
+                                     struct ranges *given, struct ranges *ret_places);
+
+/* "7: text" is of a daemon; else the one-shot starter speaks itself, and not only of errors. */
+int one_shot_is_line(const char *line);
 
 #endif

@@ -20,7 +20,9 @@
 #include "launch/start/boot_carry.h"
 #include "launch/start/stderr_tail.h"
 #include "launch/start/one_shot.h"
+#include "launch/start/starter_call.h"
 #include "launch/start/starter_method.h"
+#include "launch/start/starter_retry.h"
 
 #define READ_BYTES 4096
 #define LINE_BYTES 2048     /* a longer line is cut */
@@ -46,9 +48,12 @@ struct start {
     uint32_t id;
     uint32_t place;
     enum progress progress;
-    int is_daemon; /* the process is the daemon itself, on this machine */
-    pid_t pid;     /* of the process; 0 before it runs */
-    int failed;    /* the owner has been notified */
+    int is_daemon;                  /* the process is the daemon itself, on this machine */
+    pid_t pid;                      /* of the process; 0 before it runs */
+    int failed;                     /* the owner has been notified */
+    int waiting;                    /* its agent is called again when the timer fires */
+    uint32_t calls;                 /* of the agent so far */
+    struct instance_spec *instance; /* for further calls, without the secret; NULL: none */
     unsigned int timeout_s;
     char node_name[HOST_NAME_BYTES_MAX + 1];
     char *path;          /* what is run, as the user said it */
@@ -97,6 +102,7 @@ static void start_check(const struct start *start)
     assert(start->many.names != NULL || start->many.pending.count == 0);
     assert(start->many.names == NULL || !start->is_daemon);
     assert(start->line.length_bytes <= LINE_BYTES);
+    assert(!start->waiting || (start->instance != NULL && start->output == NULL));
 }
 
 struct starter *starter_create(struct loop *loop, struct helper *helper,
@@ -115,13 +121,18 @@ struct starter *starter_create(struct loop *loop, struct helper *helper,
 
 /* ---- One start ---- */
 
-static void close_input(struct start *start)
+static void close_input_pipe(struct start *start)
 {
     loop_watch_destroy(start->input);
     start->input = NULL;
     if (start->input_fd >= 0)
         close(start->input_fd);
     start->input_fd = -1;
+}
+
+static void close_input(struct start *start)
+{
+    close_input_pipe(start);
     if (start->record.length_bytes > 0)
         explicit_bzero(start->record.data, start->record.length_bytes);
     buffer_fini(&start->record);
@@ -144,6 +155,7 @@ static void start_destroy(struct start *start)
     close_input(start);
     close_output(start);
     loop_timer_destroy(start->timer);
+    starter_retry_forget(&start->instance);
     buffer_fini(&start->line);
     buffer_fini(&start->words);
     ranges_fini(&start->many.pending);
@@ -201,6 +213,8 @@ static void fail_daemon_start(struct start *start, const struct error *why)
         starter->events->failed(starter->context, start->place, why);
 }
 
+static void call_agent(struct start *start);
+
 /* A line without end is the last of all, or a question. */
 static void flush_line(struct start *start)
 {
@@ -214,6 +228,10 @@ static void on_timeout(void *context)
     struct error why = ERROR_NONE;
 
     start_check(start);
+    if (start->waiting) {
+        call_agent(start);
+        return;
+    }
     if (loop_now_ns() > start->deadline_ns + STALLED_NS) {
         set_timer(start); /* we got no CPU ourselves: the node may have answered meanwhile */
         return;
@@ -250,6 +268,7 @@ static void send_record(struct start *start)
 {
     assert(start->progress == PROGRESS_STARTED);
     start->progress = PROGRESS_READY;
+    starter_retry_forget(&start->instance);
     ranges_add(&start->starter->reached, start->place, start->place);
     write_record(start);
     if (start->input_fd >= 0)
@@ -308,14 +327,6 @@ static void take_error_of_one(struct start *start, const char *message)
     fail_many(start, (struct range){(uint32_t)found + 1, (uint32_t)found + 1}, &why);
 }
 
-/* "7: text" is of a daemon; else the one-shot starter speaks itself, and not only of errors. */
-static int is_of_many(const char *line)
-{
-    size_t digits = strspn(line + strspn(line, " "), "0123456789");
-
-    return (digits > 0 && strstr(line, ": ") != NULL) || strstr(line, "error") != NULL;
-}
-
 /* srun's line about the end of a task says less than the lines before it. */
 static int is_echo(const struct start *start, const char *line)
 {
@@ -328,7 +339,7 @@ static void tell_line(const struct start *start, const char *line)
     const struct starter *starter = start->starter;
 
     /* Until all have joined it may be the reason why not, which failed reports. */
-    if (start->many.names != NULL && start->many.pending.count == 0 && is_of_many(line))
+    if (start->many.names != NULL && start->many.pending.count == 0 && one_shot_is_line(line))
         starter->events->line(starter->context, 0, line);
     else if (start->many.names == NULL &&
              (start->progress == PROGRESS_READY || start->progress == PROGRESS_JOINED))
@@ -421,22 +432,6 @@ static struct start *add_start(struct starter *starter, const struct instance_sp
     return start;
 }
 
-/* The ends that stay here must not block the loop; the others are the daemon's business. */
-static int make_pipes(int input[2], int output[2])
-{
-    if (pipe2(input, O_CLOEXEC) < 0)
-        return -errno;
-    if (pipe2(output, O_CLOEXEC) < 0) {
-        int code = -errno;
-        close(input[0]);
-        close(input[1]);
-        return code;
-    }
-    fcntl(input[1], F_SETFL, O_NONBLOCK);
-    fcntl(output[0], F_SETFL, O_NONBLOCK);
-    return 0;
-}
-
 /* Failures are reported from the loop, never inside starter_start. */
 static void fail_now(void *context)
 {
@@ -465,8 +460,10 @@ static int carry_record(struct start *start, const struct boot_record *record,
 
     *ret_instance = *instance;
     explicit_bzero(ret_instance->secret, sizeof(ret_instance->secret));
-    if (instance->boot == NULL)
+    if (instance->boot == NULL) {
+        boot_record_encode_frame(record, &start->record);
         return 0;
+    }
     if (starter->boot_directory == NULL) {
         starter->boot_directory =
             boot_carry_directory(instance->boot, instance->session,
@@ -484,18 +481,15 @@ static int carry_record(struct start *start, const struct boot_record *record,
 }
 
 /* The process's ends are in ret_fds, to be closed once they are given to the helper. */
-static int open_pipes(struct start *start, const struct boot_record *record,
-                      struct helper_fd ret_fds[3])
+static int open_pipes(struct start *start, struct helper_fd ret_fds[3])
 {
     int input[2], output[2];
 
-    if (make_pipes(input, output) < 0) {
+    if (starter_call_pipes(input, output) < 0) {
         error_set(&start->why, -EMFILE,
                   "cannot create pipes for the starter: no descriptors are left");
         return fail_later(start);
     }
-    if (start->boot_word == NULL)
-        boot_record_encode_frame(record, &start->record);
     ret_fds[0] = (struct helper_fd){.fd = input[0], .target = STDIN_FILENO};
     ret_fds[1] = (struct helper_fd){.fd = output[1], .target = STDOUT_FILENO};
     ret_fds[2] = (struct helper_fd){.fd = output[1], .target = STDERR_FILENO};
@@ -506,20 +500,58 @@ static int open_pipes(struct start *start, const struct boot_record *record,
     return 0;
 }
 
+static void call_agent(struct start *start)
+{
+    struct helper_fd fds[3];
+
+    assert(start->instance != NULL && start->progress == PROGRESS_STARTED);
+    start->waiting = 0;
+    start->calls++;
+    loop_timer_set(start->timer, start->deadline_ns);
+    if (open_pipes(start, fds) < 0)
+        return;
+    starter_method_of(start->instance->starter)
+        ->start(start->starter->helper, start->id, start->instance, start->node_name, fds, 3);
+    close(fds[0].fd);
+    close(fds[1].fd);
+}
+
+/* An agent that ended before there was a daemon may do better in a moment, if the time-out, which is for all of
+ * its calls, leaves one. */
+static int call_later(struct start *start, int wait_status)
+{
+    uint64_t at_ns;
+
+    if (start->instance == NULL || start->is_daemon || start->failed ||
+        start->starter->expecting_end || start->calls > start->instance->start_retries ||
+        starter_retry_is_useless(&start->words, wait_status))
+        return 0;
+    at_ns = loop_now_ns() +
+            starter_retry_delay_ns(start->instance->session, start->place, start->calls);
+    if (at_ns >= start->deadline_ns)
+        return 0;
+    close_input_pipe(start);
+    close_output(start);
+    buffer_clear(&start->words);
+    start->pid = 0;
+    start->id = ++start->starter->last_id;
+    start->waiting = 1;
+    loop_timer_set(start->timer, at_ns);
+    start_check(start);
+    return 1;
+}
+
 void starter_start(struct starter *starter, const struct boot_record *record)
 {
     struct start *start = add_start(starter, &record->instance, record->name);
     struct instance_spec instance;
-    struct helper_fd fds[3];
 
     assert(starter_method_of(record->instance.starter)->start != NULL);
     start->place = record->place;
-    if (carry_record(start, record, &instance) < 0 || open_pipes(start, record, fds) < 0)
+    if (carry_record(start, record, &instance) < 0)
         return;
-    starter_method_of(instance.starter)
-        ->start(starter->helper, start->id, &instance, record->name, fds, 3);
-    close(fds[0].fd);
-    close(fds[1].fd);
+    start->instance = starter_retry_keep(&instance);
+    call_agent(start);
 }
 
 /* ---- Starting all at once ---- */
@@ -527,33 +559,6 @@ void starter_start(struct starter *starter, const struct boot_record *record)
 int starter_is_one_shot(enum starter_kind kind)
 {
     return starter_method_of(kind)->start == NULL;
-}
-
-/* The places of the names that were not given before, added to both; those names. */
-static struct hostlist *take_places(const struct hostlist *names, const struct hostlist *wanted,
-                                    struct ranges *given, struct ranges *ret_places)
-{
-    struct hostlist *taken = hostlist_create();
-    char name[HOST_NAME_BYTES_MAX + 1];
-
-    if (hostlist_count(wanted) == hostlist_count(names)) {
-        ranges_add(given, 1, hostlist_count(names));
-        ranges_copy(ret_places, given);
-        hostlist_append_slice(taken, names, 0, hostlist_count(names));
-        return taken;
-    }
-    for (uint32_t i = 0; i < hostlist_count(wanted); i++) {
-        int64_t found;
-
-        hostlist_name(wanted, i, name);
-        found = hostlist_find(names, name, 0);
-        if (found < 0 || ranges_contains(given, (uint32_t)found + 1))
-            continue;
-        ranges_add(given, (uint32_t)found + 1, (uint32_t)found + 1);
-        ranges_add(ret_places, (uint32_t)found + 1, (uint32_t)found + 1);
-        hostlist_append(taken, name);
-    }
-    return taken;
 }
 
 /* The record goes at once: no login shell is in the way, and a daemon that starts later gets it later. */
@@ -571,7 +576,7 @@ static void start_many(struct starter *starter, const struct boot_record *record
     start->many.pending = *places;
     *places = (struct ranges){0};
     ranges_add_all(&starter->reached, &start->many.pending);
-    if (carry_record(start, record, &instance) < 0 || open_pipes(start, record, fds) < 0)
+    if (carry_record(start, record, &instance) < 0 || open_pipes(start, fds) < 0)
         return;
     starter_method_of(instance.starter)
         ->start_all(starter->helper, start->id, &instance, index, nodes, fds, 3);
@@ -592,7 +597,7 @@ void starter_start_all(struct starter *starter, const struct boot_record *root,
     one_shot_record(root, root_addresses, &record);
     for (uint32_t i = 0; method->select(i, record.names, wanted); i++) {
         struct ranges places = {0};
-        struct hostlist *nodes = take_places(record.names, wanted, &given, &places);
+        struct hostlist *nodes = one_shot_take_nodes(record.names, wanted, &given, &places);
 
         if (places.count > 0)
             start_many(starter, &record, i, nodes, &places);
@@ -606,12 +611,17 @@ void starter_start_all(struct starter *starter, const struct boot_record *root,
     boot_record_fini(&record);
 }
 
+int starter_may_clean(const struct starter *starter, uint32_t place)
+{
+    return ranges_contains(&starter->reached, place);
+}
+
 void starter_clean(struct starter *starter, const struct instance_spec *instance, uint32_t place,
                    const char *node_name)
 {
     struct start *start;
 
-    if (!ranges_contains(&starter->reached, place))
+    if (!starter_may_clean(starter, place))
         return;
     start = add_start(starter, instance, node_name);
     start->progress = PROGRESS_CLEANING;
@@ -646,7 +656,15 @@ void starter_joined(struct starter *starter, uint32_t place)
 
 void starter_expect_end(struct starter *starter)
 {
+    struct list_link *node, *spare;
+
     starter->expecting_end = 1;
+    list_for_each(&starter->starts, node, spare)
+    {
+        struct start *start = list_entry(node, struct start, node);
+        if (start->waiting) /* no process of it has to end */
+            start_destroy(start);
+    }
 }
 
 void starter_let_go(struct starter *starter)
@@ -755,6 +773,9 @@ void starter_process_exited(struct starter *starter, uint32_t id, int wait_statu
     while (read_output(start))
         ;
     flush_line(start);
+    buffer_clear(&start->line);
+    if (call_later(start, wait_status))
+        return;
     stderr_tail_of_end(&start->words, start->program, start->node_name, wait_status, &why);
     fail_daemon_start(start, &why);
     tell_end(start);

@@ -4,8 +4,11 @@
 #include "launch/start/starter_call.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
 
@@ -112,4 +115,19 @@ void starter_call_make(struct starter_call *call, struct helper *helper, uint32_
     for (size_t i = 0; i < call->count; i++)
         free(call->items[i]);
     call->count = 0;
+}
+
+int starter_call_pipes(int input[2], int output[2])
+{
+    if (pipe2(input, O_CLOEXEC) < 0)
+        return -errno;
+    if (pipe2(output, O_CLOEXEC) < 0) {
+        int code = -errno;
+        close(input[0]);
+        close(input[1]);
+        return code;
+    }
+    fcntl(input[1], F_SETFL, O_NONBLOCK);
+    fcntl(output[0], F_SETFL, O_NONBLOCK);
+    return 0;
 }

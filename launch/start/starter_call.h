@@ -37,4 +37,8 @@ void starter_call_make(struct starter_call *call, struct helper *helper, uint32_
 int starter_call_select_all(uint32_t index, const struct hostlist *names,
                             struct hostlist *ret_selected);
 
+/* Two pipes, of which the ends that stay here, input[1] and output[0], must not block the loop; the others are the
+ * started process's business. */
+int starter_call_pipes(int input[2], int output[2]);
+
 #endif

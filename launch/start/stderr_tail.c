@@ -90,6 +90,11 @@ static const char *find_hint(struct buffer *words)
     return NULL;
 }
 
+int stderr_tail_has_hint(struct buffer *words)
+{
+    return find_hint(words) != NULL;
+}
+
 static void add_hint(struct buffer *line, const char *hint)
 {
     if (hint != NULL)

@@ -22,5 +22,7 @@ void stderr_tail_of_end(struct buffer *words, const char *program, const char *n
 /* program has not led to a running daemon within that many seconds. */
 void stderr_tail_of_timeout(struct buffer *words, const char *program, const char *node_name,
                             unsigned int seconds, struct error *ret_why);
+/* The user has to do something about it first, which the line then says. */
+int stderr_tail_has_hint(struct buffer *words);
 
 #endif

@@ -52,6 +52,20 @@ A
 start "$scratch/refused"
 fails "agent exits 255" 'cannot start the daemon on n3: .*255.*Connection refused'
 
+# The second call succeeds: nobody has to know.
+agent overloaded <<'A'
+if mkdir "$FAKESSH_BASE/was.called" 2>/dev/null; then
+    echo "kex_exchange_identification: Connection closed by remote host" >&2; exit 255
+fi
+A
+new_mark
+run "$banyan" run --ssh-agent "$scratch/overloaded" --banyand "$BANYAN_DAEMON" --net lo --radix 2 --start-timeout 120 \
+    --host 'n[1-5]' --per-node 1 --timeout 240 -x BT_MARK="$mark" echo here </dev/null
+is "$status $(grep -c '^here$' <<<"$out") $err" "0 5 " "an agent that fails once is called again"
+rmdir "$FAKESSH_BASE/was.called"
+start "$scratch/overloaded" --start-retries 0
+fails "agent fails once, and is called once" 'cannot start the daemon on n3: .*Connection closed by remote host'
+
 agent hangs <<'A'
 exec sleep 1000
 A

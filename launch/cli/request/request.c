@@ -293,6 +293,8 @@ static int make_instance(const struct request_settings *settings, const struct r
     instance->kill_grace_ms = settings->kill_grace_s == RUN_NOT_GIVEN
                                   ? KILL_GRACE_DEFAULT_MS
                                   : settings->kill_grace_s * MS_PER_S;
+    if (settings->start_retries != RUN_NOT_GIVEN)
+        instance->start_retries = settings->start_retries;
     if (settings->patience_s > 0)
         instance->lease_ms = 2 * settings->patience_s * MS_PER_S;
     instance->log_level = (uint8_t)levels[settings->verbose < 2 ? settings->verbose : 2];
@@ -432,6 +434,7 @@ static const char *option_of_start(const struct request_settings *settings)
         {"--virtual-nodes", settings->virtual_nodes > 0},
         {"--slots", settings->slots > 0},
         {"--start-timeout", settings->start_timeout_s > 0},
+        {"--start-retries", settings->start_retries != RUN_NOT_GIVEN},
         {"--kill-grace", settings->kill_grace_s != RUN_NOT_GIVEN},
         {"--patience", settings->patience_s > 0},
         {"--radix", settings->radix > 0},
@@ -550,7 +553,8 @@ static int parse_request(const struct option_rule *rules, int is_doctor, int nee
                          struct run_request *ret_request, int argc, char *const *argv,
                          const struct request_ops *ops, struct error *error)
 {
-    const struct request_settings defaults = {.kill_grace_s = RUN_NOT_GIVEN};
+    const struct request_settings defaults = {.start_retries = RUN_NOT_GIVEN,
+                                              .kill_grace_s = RUN_NOT_GIVEN};
     struct run_request request = {.wish = RUN_WISH_JOB, .instance_fd = -1};
     struct request_apps apps = {0};
     int rc = request_apps_parse(rules, &defaults, argc, argv, ops, &apps, error);

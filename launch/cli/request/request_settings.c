@@ -20,6 +20,7 @@
 #define PATIENCE_MIN_S   4
 #define PATIENCE_MAX_S   86400
 #define KILL_GRACE_MAX_S 3600
+#define RETRIES_MAX      1000
 
 #define FIELD(member) .offset = offsetof(struct request_settings, member)
 
@@ -304,6 +305,14 @@ const struct option_rule run_rules[] = {
      .maximum = SECONDS_MAX,
      .help = "how long to wait for a node's daemon to start (default: 10)"},
     {.kind = OPTION_NUMBER,
+     .name = "start-retries",
+     .value = "N",
+     FIELD(start_retries),
+     .minimum = 0,
+     .maximum = RETRIES_MAX,
+     .help = "how often ssh or a similar agent that fails is called again, within --start-timeout "
+             "(default: 2)"},
+    {.kind = OPTION_NUMBER,
      .name = "kill-grace",
      .value = "SECONDS",
      FIELD(kill_grace_s),
@@ -440,18 +449,19 @@ struct request_settings request_settings_inherit(const struct request_settings *
 }
 
 static const char *const doctor_names[] = {
-    "host",    "hostfile",      "source",     "virtual-nodes", "slots",     "env",       "wdir",
-    "verbose", "start-timeout", "radix",      "starter",       "ssh-agent", "join-file", "banyand",
-    "net",     "boot",          "port-range", "tmpdir",        "help",      "version"};
+    "host",      "hostfile",  "source",        "virtual-nodes", "slots", "env",
+    "wdir",      "verbose",   "start-timeout", "start-retries", "radix", "starter",
+    "ssh-agent", "join-file", "banyand",       "net",           "boot",  "port-range",
+    "tmpdir",    "help",      "version"};
 
 #define DOCTOR_NAMES (sizeof(doctor_names) / sizeof(doctor_names[0]))
 
 /* Options of an instance; 'banyan run --instance' takes none of them. */
 static const char *const start_names[] = {
-    "host",          "hostfile",   "source",   "virtual-nodes", "slots",      "verbose",
-    "start-timeout", "kill-grace", "patience", "radix",         "starter",    "ssh-agent",
-    "join-file",     "banyand",    "net",      "boot",          "port-range", "fabric",
-    "tmpdir",        "record",     "help",     "version"};
+    "host",          "hostfile",      "source",     "virtual-nodes", "slots",  "verbose",
+    "start-timeout", "start-retries", "kill-grace", "patience",      "radix",  "starter",
+    "ssh-agent",     "join-file",     "banyand",    "net",           "boot",   "port-range",
+    "fabric",        "tmpdir",        "record",     "help",          "version"};
 
 #define START_NAMES (sizeof(start_names) / sizeof(start_names[0]))
 

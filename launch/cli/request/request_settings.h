@@ -26,8 +26,9 @@ struct request_settings {
     uint32_t radix;
     uint32_t timeout_s;
     uint32_t start_timeout_s;
-    uint32_t kill_grace_s; /* or RUN_NOT_GIVEN */
-    uint32_t patience_s;   /* 0: not given */
+    uint32_t start_retries; /* or RUN_NOT_GIVEN */
+    uint32_t kill_grace_s;  /* likewise */
+    uint32_t patience_s;    /* 0: not given */
     uint32_t cpus_per_rank;
     uint32_t gpus_per_rank;
     int report_bindings;

@@ -156,7 +156,7 @@ static void test_values(void)
     cores_asked = 0;
     if (accepts(
             "run -l -v -np 6 --virtual-nodes 4 --radix 3 --timeout 9 --kill-grace 0 "
-            "--start-timeout 7 --patience 9 --mpi pmi1 --map-by node --stdin 5 --wdir sub --tmpdir /t "
+            "--start-timeout 7 --start-retries 4 --patience 9 --mpi pmi1 --map-by node --stdin 5 --wdir sub --tmpdir /t "
             "--net 10.0.0.0/8 --port-range 7000-7003 --json out.json --banyand /b prog",
             &request)) {
         is_int(cores_asked, 0, "cores are not counted in vain");
@@ -168,6 +168,7 @@ static void test_values(void)
         is_uint(request.timeout_s, 9, "time-out");
         is_uint(request.instance.kill_grace_ms, 0, "no grace");
         is_uint(request.instance.start_timeout_s, 7, "start time-out");
+        is_uint(request.instance.start_retries, 4, "calls of an agent");
         is_uint(request.instance.lease_ms, 18000, "a lease is twice the patience");
         is_uint(request.job.mpi, JOB_MPI_PMI1, "interface");
         is_int(request.job.placement.rules[0].policy, PLACEMENT_BY_NODE, "policy");

@@ -24,6 +24,7 @@ static void fill_instance(struct instance_spec *spec)
     spec->agent = memory_copy_string("ssh -p 2222");
     spec->banyand = memory_copy_string("/opt/banyan/sbin/banyand");
     spec->tmpdir = memory_copy_string("");
+    spec->start_retries = 5;
     spec->lease_ms = 9000;
     spec->port_first = 7000;
     spec->port_last = 65535;
@@ -50,6 +51,7 @@ static void test_instance(void)
     is_string(copy.tmpdir, "", "an empty text stays empty");
     is_string(copy.net, NULL, "and none stays none");
     is_string(copy.virtual_base, NULL, "twice");
+    is_uint(copy.start_retries, 5, "calls");
     is_uint(copy.lease_ms, 9000, "lease");
     is_uint(copy.port_first, 7000, "first port");
     is_uint(copy.port_last, 65535, "last port");

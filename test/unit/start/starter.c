@@ -28,7 +28,7 @@
 #define TIMEOUT_MAX_S 64
 #define MS_PER_S      1000u
 #define PLACE         7
-#define GOOD          "echo 'BANYAN-READY 1'; "
+#define GOOD          "echo 'BANYAN-READY 2'; "
 
 static struct loop *loop;
 static struct helper *helper;
@@ -38,6 +38,7 @@ static int failed_count, ended_count, line_count;
 static struct error last_why;
 static char last_line[256];
 static uint32_t timeout_s = PLENTY_S; /* of the starts that follow */
+static uint32_t retries;              /* likewise */
 
 /* ---- The owner ---- */
 
@@ -165,6 +166,7 @@ static void fill_record(struct boot_record *record, const char *agent, const cha
     record->instance.places = 100;
     record->instance.starter = STARTER_SSH;
     record->instance.start_timeout_s = timeout_s;
+    record->instance.start_retries = retries;
     record->instance.agent = memory_copy_string(agent);
     record->instance.banyand = memory_copy_string(banyand);
     record->place = PLACE;
@@ -223,10 +225,43 @@ static void test_failures(void)
                "agent exited 127: sh: 1: /x/banyand: not found (banyan must be installed at the "
                "same path on every node)");
     expect_why(
-        "echo hello; echo BANYAN-READY 2; sleep 300",
-        "protocol mismatch: banyand there has version 2, here 1; install the same version on every node");
+        "echo hello; echo BANYAN-READY 3; sleep 300",
+        "protocol mismatch: banyand there has version 3, here 2; install the same version on every node");
     expect_why(GOOD "echo 'BANYAN-ERROR no room in /tmp'; exit 1", "no room in /tmp");
     expect_why("echo 'BANYAN-ERROR cannot fork'; exit 1", "cannot fork");
+}
+
+static void test_retries(void)
+{
+    char *script = memory_printf("printf x >>%s/calls; echo \"call $(wc -c <%s/calls)\"; exit 255",
+                                 scratch, scratch);
+    char *agent;
+
+    retries = 2;
+    expect_why(script, "agent exited 255: call 3");
+    free(script);
+    script = memory_printf("printf x >>%s/more; [ $(wc -c <%s/more) = 3 ] || exit 255; " GOOD
+                           "cat >/dev/null; sleep 300",
+                           scratch, scratch);
+    agent = write_agent("agent", script);
+    begin(agent, "/x/banyand");
+    while (!starter_may_clean(starter, PLACE))
+        turn(2);
+    is_int(failed_count, 0, "a third call that leads to a daemon");
+    finish();
+    free(agent);
+    free(script);
+    retries = 1000;
+    agent = write_agent("agent", "exit 255");
+    begin(agent, "/x/banyand");
+    turn(50);
+    starter_expect_end(starter);
+    starter_kill(starter);
+    wait_for_none();
+    is_int(failed_count, 0, "one that waits for its next call does not keep the daemon");
+    starter_destroy(starter);
+    free(agent);
+    retries = 0;
 }
 
 /* An agent whose time runs out, and what the message then quotes of it.  How long it takes to say
@@ -386,7 +421,7 @@ static void test_large_record(void)
 {
     char *record_path = memory_printf("%s/large", scratch);
     char *script =
-        memory_printf("echo 'BANYAN-READY 1'; echo up; for i in $(seq 1000); do [ ! -e %s.go ] || "
+        memory_printf("echo 'BANYAN-READY 2'; echo up; for i in $(seq 1000); do [ ! -e %s.go ] || "
                       "{ cat >%s; exec sleep 300; }; sleep 0.05; done; exit 1",
                       record_path, record_path);
     char *go = memory_printf("%s.go", record_path);
@@ -555,7 +590,7 @@ static int fake_daemon(const char *virtual_node)
     char name[256] = "";
 
     gethostname(name, sizeof name - 1);
-    printf(BOOT_MARKER "1\nnode %s tmpdir %s host %s\n", virtual_node, getenv("TMPDIR"), name);
+    printf(BOOT_MARKER "2\nnode %s tmpdir %s host %s\n", virtual_node, getenv("TMPDIR"), name);
     fflush(stdout);
     while (read(STDIN_FILENO, name, sizeof name) > 0)
         ;
@@ -684,8 +719,8 @@ static void test_one_shot(void)
 {
     char *record_path = memory_printf("%s/whole", scratch);
     char *words_path = memory_printf("%s/words", scratch);
-    char *script = memory_printf("echo \"$@\" >%s; cat >%s; echo '1: BANYAN-READY 1'; "
-                                 "echo '0: BANYAN-READY 1'; "
+    char *script = memory_printf("echo \"$@\" >%s; cat >%s; echo '1: BANYAN-READY 2'; "
+                                 "echo '0: BANYAN-READY 2'; "
                                  "echo '1: BANYAN-ERROR @n2 no room'; sleep 300",
                                  words_path, record_path);
     struct error error = ERROR_NONE;
@@ -743,6 +778,7 @@ int main(void)
     loop = loop_create(&error);
     helper_attach(helper, loop, &helper_events, NULL);
     test_failures();
+    test_retries();
     test_timeouts();
     test_no_agent();
     test_good();
