@@ -29,7 +29,7 @@ void daemon_core_check(const struct daemon_core *core)
 
 /* ---- events of this node ---- */
 
-#define OUTPUT_HEADER_BYTES 10 /* u8 kind, u32 job, u32 rank, u8 stream */
+#define OUTPUT_HEADER_BYTES (1 + 4 + JOB_OUTPUT_HEADER_BYTES) /* u8 kind, u32 job */
 
 static void on_output(struct daemon_core *core, const struct daemon_event *event)
 {
@@ -44,6 +44,8 @@ static void on_output(struct daemon_core *core, const struct daemon_event *event
     wire_put_u32(&header, event->job);
     wire_put_u32(&header, instance_part_rank(core->instance, part, event->id));
     wire_put_u8(&header, event->type);
+    wire_put_u64(&header, (uint64_t)event->number);
+    wire_put_u32(&header, core->place);
     assert(header.length_bytes == OUTPUT_HEADER_BYTES);
     memcpy(message->data, header.data, OUTPUT_HEADER_BYTES);
     if (event->data_bytes > 0)

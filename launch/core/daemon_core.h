@@ -44,8 +44,9 @@ enum daemon_event_kind {
     DAEMON_EVENT_LOST,      /* places */
     DAEMON_EVENT_MISSING,   /* key, places: set, missing or NULL */
     /* from the node: its helper, its ranks and their servers */
-    DAEMON_EVENT_JOB,    /* job_event: what happened to a part of a job here */
-    DAEMON_EVENT_OUTPUT, /* job, id: index of the rank, type: stream, data; none: see job_wire.h */
+    DAEMON_EVENT_JOB, /* job_event: what happened to a part of a job here */
+    DAEMON_EVENT_OUTPUT, /* job, id: index of the rank, type: stream, number: when it was read (ns, UTC),
+                          * data; none: see job_wire.h */
     DAEMON_EVENT_INPUT_TAKEN, /* job, number: bytes of its stdin */
     DAEMON_EVENT_MISSED,      /* job, key: see JOB_EVENT_MISSED */
     DAEMON_EVENT_STALLED,   /* key, places: set, ranks, type: enum job_stalled_kind, one of LOCAL */

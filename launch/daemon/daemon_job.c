@@ -25,14 +25,15 @@ void daemon_job_check(const struct daemon_job *job)
 
 /* ---- what the parts report ---- */
 
-static void output_data(void *context, uint32_t index, uint8_t stream, const void *data,
-                        size_t bytes)
+static void output_data(void *context, uint32_t index, uint8_t stream, uint64_t time_ns,
+                        const void *data, size_t bytes)
 {
     const struct daemon_job *job = context;
     struct daemon_event event = {.kind = DAEMON_EVENT_OUTPUT,
                                  .job = job->number,
                                  .id = index,
                                  .type = stream,
+                                 .number = (int64_t)time_ns,
                                  .data = data,
                                  .data_bytes = bytes};
 
@@ -43,7 +44,7 @@ static void output_data(void *context, uint32_t index, uint8_t stream, const voi
 
 static void output_line_ended(void *context, uint32_t index, uint8_t stream)
 {
-    output_data(context, index, stream, NULL, 0);
+    output_data(context, index, stream, 0, NULL, 0);
 }
 
 static void output_drained(void *context, uint64_t total_bytes)

@@ -559,9 +559,9 @@ void clients_output(struct clients *clients, uint32_t place, const void *data, s
 
     wire_reader_init(&reader, data, bytes);
     event.job = control_get_job(&reader);
-    if (wire_left(&reader) < 5) /* rank and stream */
+    if (wire_left(&reader) < JOB_OUTPUT_HEADER_BYTES)
         return;
-    event.number = (int64_t)wire_left(&reader) - 5;
+    event.number = (int64_t)(wire_left(&reader) - JOB_OUTPUT_HEADER_BYTES);
     job = job_find(clients, event.job);
     if (job == NULL)
         return; /* already reported */

@@ -47,9 +47,9 @@ enum control_message {
     CONTROL_REFUSED,  /* u32 request (0: none), string why */
     CONTROL_ACCEPTED, /* u32 request, u32 job: the number of this RUN's job */
     /* u32 job and: */
-    CONTROL_STARTED, /* struct control_started: all processes run */
-    CONTROL_OUTPUT,  /* u32 rank, u8 stream (1, 2), bytes: whole lines if possible; none: the stream
-                     * has ended inside a line */
+    CONTROL_STARTED,   /* struct control_started: all processes run */
+    CONTROL_OUTPUT,    /* struct control_output: whole lines if possible; no bytes: the stream has
+                      * ended inside a line */
     CONTROL_STDIN_ACK, /* u32 bytes taken: at most CONTROL_STDIN_WINDOW may be under way */
     CONTROL_TEXT,      /* u8 log level, string: a line for the user's stderr, printed after "banyan:
                       * "; job 0: about the instance */
@@ -133,6 +133,8 @@ struct control_job_end {
 struct control_output {
     uint32_t rank;
     uint8_t stream;          /* 1 or 2 */
+    uint64_t time_ns;        /* when it was read, since 1970, UTC, by its node's clock */
+    uint32_t place;          /* of its node */
     struct wire_bytes bytes; /* inside the message */
 };
 
@@ -185,8 +187,7 @@ void control_started_encode(const struct control_started *message, struct buffer
 int control_started_decode(struct control_started *ret_message, struct wire_reader *reader);
 void control_job_end_encode(const struct control_job_end *message, struct buffer *out);
 int control_job_end_decode(struct control_job_end *ret_message, struct wire_reader *reader);
-void control_output_encode(uint32_t rank, uint8_t stream, const void *bytes, size_t bytes_count,
-                           struct buffer *out);
+void control_output_encode(const struct control_output *message, struct buffer *out);
 int control_output_decode(struct control_output *ret_message, struct wire_reader *reader);
 void control_request_encode(const struct control_request *message, struct buffer *out);
 int control_request_decode(struct control_request *ret_message, struct wire_reader *reader);

@@ -270,13 +270,14 @@ int control_answer_decode(struct control_answer *ret_message, struct wire_reader
     return wire_finish(reader);
 }
 
-void control_output_encode(uint32_t rank, uint8_t stream, const void *bytes, size_t bytes_count,
-                           struct buffer *out)
+void control_output_encode(const struct control_output *message, struct buffer *out)
 {
-    assert(stream == 1 || stream == 2);
-    wire_put_u32(out, rank);
-    wire_put_u8(out, stream);
-    buffer_append(out, bytes, bytes_count);
+    assert(message->stream == 1 || message->stream == 2);
+    wire_put_u32(out, message->rank);
+    wire_put_u8(out, message->stream);
+    wire_put_u64(out, message->time_ns);
+    wire_put_u32(out, message->place);
+    buffer_append(out, message->bytes.data, message->bytes.length_bytes);
 }
 
 int control_output_decode(struct control_output *ret_message, struct wire_reader *reader)
@@ -287,6 +288,8 @@ int control_output_decode(struct control_output *ret_message, struct wire_reader
     message.stream = wire_get_u8(reader);
     if (message.stream != 1 && message.stream != 2)
         wire_fail(reader);
+    message.time_ns = wire_get_u64(reader);
+    message.place = wire_get_u32(reader);
     message.bytes = get_rest(reader);
     if (wire_finish(reader) == 0)
         *ret_message = message;

@@ -218,6 +218,8 @@ int job_pulled_decode(struct job_pulled *ret_message, struct wire_reader *reader
     message.stream = wire_get_u8(reader);
     if (message.stream > 2)
         wire_fail(reader);
+    message.time_ns = wire_get_u64(reader);
+    message.place = wire_get_u32(reader);
     if (wire_status(reader) < 0)
         return -EBADMSG;
     message.data = reader->position;
@@ -234,6 +236,8 @@ struct message *job_pulled_end_message(uint32_t number)
     wire_put_u32(&payload, number);
     wire_put_u32(&payload, JOB_RANK_ALL);
     wire_put_u8(&payload, 0);
+    wire_put_u64(&payload, 0);
+    wire_put_u32(&payload, 0);
     message = job_request_message(JOB_MESSAGE_PULLED, payload.data, payload.length_bytes);
     buffer_fini(&payload);
     return message;

@@ -26,8 +26,9 @@ enum job_message {
     /* to the root */
     JOB_MESSAGE_PLACE_FAILED, /* u32 place, string */
     JOB_MESSAGE_RANK_FAILED,  /* struct job_failure */
-    JOB_MESSAGE_OUTPUT, /* u32 number, u32 rank, u8 stream, bytes to the end; none: the stream has
-                                 ended inside a line */
+    JOB_MESSAGE_OUTPUT, /* u32 number, u32 rank, u8 stream, u64 when it was read (ns since 1970, UTC,
+                         * by the clock of its node), u32 place, bytes to the end; none: the stream
+                         * has ended inside a line */
     JOB_MESSAGE_STDIN_ACK, /* u32 number, u32 bytes */
     JOB_MESSAGE_TEXT,      /* u32 number (0: of the instance), u8 level, string */
     /* from the root */
@@ -263,11 +264,16 @@ struct job_pull {
     struct ranges ranks; /* none: all */
 };
 
+/* What lies between the job's number and the bytes of JOB_MESSAGE_OUTPUT. */
+#define JOB_OUTPUT_HEADER_BYTES (4u + 1u + 8u + 4u)
+
 /* A piece of it, in the form of JOB_MESSAGE_OUTPUT. */
 struct job_pulled {
     uint32_t number;
     uint32_t rank;
-    uint8_t stream;   /* 0: the job's end */
+    uint8_t stream; /* 0: the job's end */
+    uint64_t time_ns;
+    uint32_t place;
     const void *data; /* inside the message */
     size_t data_bytes;
 };

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -30,6 +31,7 @@ struct stream {
     struct buffer tail; /* an unfinished line, less than OUTPUT_TAIL_BYTES */
     struct list_link tails;
     uint64_t tail_since_ns;
+    uint64_t read_ns;  /* when it was last read, since 1970 */
     size_t left_bytes; /* cut_over: what remains to be read */
 };
 
@@ -172,7 +174,8 @@ static void forward_data(struct stream *stream, const void *data, size_t bytes)
     output->total_bytes += bytes;
     output->credit_bytes -= (int64_t)bytes;
     stream->inside = ((const unsigned char *)data)[bytes - 1] != '\n';
-    output->events->data(output->context, stream->index, stream->number, data, bytes);
+    output->events->data(output->context, stream->index, stream->number, stream->read_ns, data,
+                         bytes);
 }
 
 static void tail_forward(struct stream *stream)
@@ -309,8 +312,11 @@ static void stream_rest(struct stream *stream, const unsigned char *data, size_t
 static void stream_data(struct stream *stream, const unsigned char *data, size_t bytes)
 {
     const unsigned char *newline = memrchr(data, '\n', bytes);
+    struct timespec now;
     size_t whole = newline ? (size_t)(newline - data) + 1 : 0;
 
+    clock_gettime(CLOCK_REALTIME, &now);
+    stream->read_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
     if (whole > 0) {
         if (stream->tail.length_bytes > 0) {
             buffer_append(&stream->tail, data, whole);

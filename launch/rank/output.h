@@ -26,8 +26,9 @@ struct output;
 #define OUTPUT_LINE_MS          1000
 
 struct output_events {
-    /* stream is 1 or 2. */
-    void (*data)(void *context, uint32_t index, uint8_t stream, const void *data, size_t bytes);
+    /* stream is 1 or 2; time_ns: when the last of the bytes was read, since 1970, UTC. */
+    void (*data)(void *context, uint32_t index, uint8_t stream, uint64_t time_ns, const void *data,
+                 size_t bytes);
     /* The stream has ended inside a line that was partly forwarded: the line will not be completed.
      * May be NULL. */
     void (*line_ended)(void *context, uint32_t index, uint8_t stream);

@@ -101,11 +101,13 @@ static void forward_pipe(struct sim_part *part)
         return;
     while (part->pipe_bytes > 0 && part->credit_bytes > 0) {
         uint32_t bytes = part->pipe_bytes < CHUNK_BYTES ? (uint32_t)part->pipe_bytes : CHUNK_BYTES;
-        struct daemon_event event = {.kind = DAEMON_EVENT_OUTPUT,
-                                     .job = part->job->number,
-                                     .type = 1,
-                                     .data = nothing,
-                                     .data_bytes = bytes};
+        struct daemon_event event = {
+            .kind = DAEMON_EVENT_OUTPUT,
+            .job = part->job->number,
+            .type = 1,
+            .number = (int64_t)virtual_network_now_ns(part->daemon->machine->sim),
+            .data = nothing,
+            .data_bytes = bytes};
 
         sim_daemon_post(part->daemon, &event);
         part->pipe_bytes -= bytes;

@@ -97,6 +97,8 @@ static void output(uint32_t job, uint32_t bytes)
     wire_put_u32(&payload, job);
     wire_put_u32(&payload, 0);
     wire_put_u8(&payload, 1);
+    wire_put_u64(&payload, 0);
+    wire_put_u32(&payload, 1);
     memset(buffer_reserve(&payload, bytes), 'x', bytes);
     buffer_commit(&payload, bytes);
     if (before > 0 && job >= 1 && job <= jobs)

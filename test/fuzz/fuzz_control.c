@@ -48,8 +48,7 @@ static int round_output(struct wire_reader *reader, struct buffer *again)
     int rc = control_output_decode(&message, reader);
 
     if (rc == 0)
-        control_output_encode(message.rank, message.stream, message.bytes.data,
-                              message.bytes.length_bytes, again);
+        control_output_encode(&message, again);
     return rc;
 }
 
@@ -169,6 +168,12 @@ static void put_sample(unsigned number, struct buffer *out)
     static const struct control_hello hello = {.version = CONTROL_VERSION,
                                                .wants = CONTROL_WANTS_ROSTER};
     static const struct control_ready ready = {.nodes = 4, .directory = "/tmp/banyan-0/1.0"};
+    static const struct control_output output = {
+        .rank = 5,
+        .stream = 1,
+        .time_ns = 7,
+        .place = 3,
+        .bytes = {.data = (const unsigned char *)"hello\n", .length_bytes = 6}};
     static const struct control_answer answer = {.status = -2};
     struct control_request request = {.request = 1, .kind = 2};
     struct control_welcome welcome = {.version = CONTROL_VERSION, .session = "0123456789abcdef"};
@@ -185,7 +190,7 @@ static void put_sample(unsigned number, struct buffer *out)
         control_job_end_encode(&job_end, out);
         break;
     case 3:
-        control_output_encode(5, 1, "hello\n", 6, out);
+        control_output_encode(&output, out);
         break;
     case 4:
         control_text_encode(1, "n1: slow", out);

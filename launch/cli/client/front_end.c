@@ -229,11 +229,13 @@ static void front_end_open(struct front_end *front)
 {
     static const struct output_writer_events events = {.written = on_written,
                                                        .failed = on_write_failed};
+    const struct output_label_style style = {
+        .ranks = front->request->label, .times = output_label_times_of(front->request->timestamp)};
     struct loop *loop = front->loop;
 
     assert(front->writer == NULL);
-    front->writer = output_writer_create(loop, STDOUT_FILENO, STDERR_FILENO, front->request->label,
-                                         &events, front);
+    front->writer =
+        output_writer_create(loop, STDOUT_FILENO, STDERR_FILENO, &style, &events, front);
     front->timeout = loop_timer_create(loop, on_timeout, front);
     front->patience = loop_timer_create(loop, on_patience, front);
     front->reader = loop_timer_create(loop, on_reader_check, front);

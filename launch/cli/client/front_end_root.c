@@ -58,8 +58,14 @@ static void on_output(struct front_end *front, uint32_t job, struct wire_reader 
         return;
     }
     front_end_phase(front, RUN_PHASE_FIRST_OUTPUT);
-    output_writer_put(front->writer, job == front->job ? 0 : job, output.rank, output.stream,
-                      output.bytes.data, output.bytes.length_bytes);
+    output_writer_put(front->writer,
+                      &(struct output_piece){.job = job == front->job ? 0 : job,
+                                             .rank = output.rank,
+                                             .place = output.place,
+                                             .stream = output.stream,
+                                             .time_ns = output.time_ns,
+                                             .data = output.bytes.data,
+                                             .data_bytes = output.bytes.length_bytes});
 }
 
 /* The root says for what; it is a line like others. */

@@ -28,9 +28,7 @@
 struct piece {
     struct list_link node;
     uint64_t arrival_ns;
-    uint64_t source;
-    uint8_t stream;
-    size_t data_bytes;
+    struct output_piece output; /* of data */
     char data[];
 };
 
@@ -66,7 +64,7 @@ struct output_writer {
     struct loop *loop;
     const struct output_writer_events *events;
     void *context;
-    int label;
+    struct output_label_style style;
     int discarding;
     struct sink sinks[2];
     struct sink *of_stream[3]; /* 1 and 2 */
@@ -87,6 +85,11 @@ static size_t sink_left(const struct sink *sink)
     return sink->ready.length_bytes - sink->ready_written_bytes;
 }
 
+static int writer_has_labels(const struct output_writer *writer)
+{
+    return writer->style.ranks || writer->style.times != OUTPUT_LABEL_NO_TIME;
+}
+
 static void writer_flush(void *context);
 
 static void writer_flush_soon(struct output_writer *writer)
@@ -99,28 +102,24 @@ static void writer_flush_soon(struct output_writer *writer)
 
 /* ---- lines ---- */
 
-static int sink_is_owner(const struct sink *sink, uint64_t source, uint8_t stream)
+static uint64_t source_of(const struct output_piece *output)
 {
-    return sink->line_open && sink->line_source == source && sink->line_stream == stream;
+    return (uint64_t)output->job << 32 | output->rank;
 }
 
-/* The first job's ranks are labelled by their numbers alone. */
-static void append_label(struct buffer *out, uint64_t source)
+static int sink_is_owner(const struct sink *sink, const struct output_piece *output)
 {
-    uint32_t job = (uint32_t)(source >> 32), rank = (uint32_t)source;
-
-    if (job > 0)
-        buffer_printf(out, "[%u.%u] ", job, rank);
-    else
-        buffer_printf(out, "[%u] ", rank);
+    return sink->line_open && sink->line_source == source_of(output) &&
+           sink->line_stream == output->stream;
 }
 
 /* A label precedes each line, and each piece of a line that others have interrupted.  A line that
  * ended without a newline gets one before the next label. */
-static void sink_append_labelled(struct sink *sink, uint64_t source, uint8_t stream,
-                                 const char *data, size_t data_bytes)
+static void sink_append_labelled(struct sink *sink, const struct output_piece *output)
 {
-    int at_start = !sink_is_owner(sink, source, stream);
+    int at_start = !sink_is_owner(sink, output);
+    const char *data = output->data;
+    size_t data_bytes = output->data_bytes;
 
     if (sink->state == LINE_ENDED)
         buffer_append_string(&sink->ready, "\n");
@@ -128,7 +127,8 @@ static void sink_append_labelled(struct sink *sink, uint64_t source, uint8_t str
         const char *newline = memchr(data, '\n', data_bytes);
         size_t line_bytes = newline != NULL ? (size_t)(newline - data) + 1 : data_bytes;
         if (at_start)
-            append_label(&sink->ready, source);
+            output_label_append(&sink->writer->style, output->job, output->rank, output->time_ns,
+                                &sink->ready);
         buffer_append(&sink->ready, data, line_bytes);
         at_start = 1;
         data += line_bytes;
@@ -137,22 +137,23 @@ static void sink_append_labelled(struct sink *sink, uint64_t source, uint8_t str
 }
 
 /* The stream has ended, so its line stays unfinished. */
-static void sink_end_line(struct sink *sink, uint64_t source, uint8_t stream)
+static void sink_end_line(struct sink *sink)
 {
-    if (!sink_is_owner(sink, source, stream))
+    if (!sink->line_open)
         return;
     sink->line_open = 0;
     sink->state = LINE_ENDED;
 }
 
-static void sink_follow_line(struct sink *sink, uint64_t source, uint8_t stream, const char *data,
-                             size_t data_bytes)
+static void sink_follow_line(struct sink *sink, const struct output_piece *output)
 {
+    const char *data = output->data;
+    size_t data_bytes = output->data_bytes;
     const char *newline = memrchr(data, '\n', data_bytes);
     uint64_t now_ns = loop_now_ns();
 
     assert(data_bytes > 0);
-    if (!sink_is_owner(sink, source, stream)) {
+    if (!sink_is_owner(sink, output)) {
         sink->line_since_ns = now_ns;
         sink->line_bytes = 0;
     }
@@ -161,34 +162,34 @@ static void sink_follow_line(struct sink *sink, uint64_t source, uint8_t stream,
     sink->line_bytes += newline != NULL ? (size_t)(data + data_bytes - newline) - 1 : data_bytes;
     sink->line_last_ns = now_ns;
     sink->line_open = data[data_bytes - 1] != '\n';
-    sink->line_source = source;
-    sink->line_stream = stream;
+    sink->line_source = source_of(output);
+    sink->line_stream = output->stream;
     sink->state = sink->line_open ? LINE_INSIDE : LINE_START;
 }
 
 /* Queues the bytes for writing. */
-static void sink_accept(struct sink *sink, uint64_t source, uint8_t stream, const char *data,
-                        size_t data_bytes)
+static void sink_accept(struct sink *sink, const struct output_piece *output)
 {
-    if (data_bytes == 0) {
-        sink_end_line(sink, source, stream);
+    if (output->data_bytes == 0) {
+        if (sink_is_owner(sink, output))
+            sink_end_line(sink);
         return;
     }
-    if (sink->writer->label)
-        sink_append_labelled(sink, source, stream, data, data_bytes);
+    if (writer_has_labels(sink->writer))
+        sink_append_labelled(sink, output);
     else
-        buffer_append(&sink->ready, data, data_bytes);
-    sink->ready_put_bytes += data_bytes;
-    sink_follow_line(sink, source, stream, data, data_bytes);
+        buffer_append(&sink->ready, output->data, output->data_bytes);
+    sink->ready_put_bytes += output->data_bytes;
+    sink_follow_line(sink, output);
 }
 
 static void sink_accept_piece(struct sink *sink, struct piece *piece)
 {
-    assert(sink->held_count > 0 && sink->held_bytes >= piece->data_bytes);
+    assert(sink->held_count > 0 && sink->held_bytes >= piece->output.data_bytes);
     list_remove(&piece->node);
-    sink->held_bytes -= piece->data_bytes;
+    sink->held_bytes -= piece->output.data_bytes;
     sink->held_count--;
-    sink_accept(sink, piece->source, piece->stream, piece->data, piece->data_bytes);
+    sink_accept(sink, &piece->output);
     free(piece);
 }
 
@@ -202,7 +203,7 @@ static void sink_accept_owner(struct sink *sink)
         struct piece *piece = list_entry(node, struct piece, node);
         if (!sink->line_open)
             break;
-        if (sink_is_owner(sink, piece->source, piece->stream))
+        if (sink_is_owner(sink, &piece->output))
             sink_accept_piece(sink, piece);
     }
 }
@@ -232,7 +233,7 @@ static void sink_release(struct sink *sink, int all)
     struct list_link *node;
 
     if (all)
-        sink_end_line(sink, sink->line_source, sink->line_stream);
+        sink_end_line(sink);
     while ((node = list_first(&sink->held)) != NULL) {
         struct piece *piece = list_entry(node, struct piece, node);
         uint64_t deadline_ns = sink_deadline_ns(sink, piece);
@@ -243,7 +244,7 @@ static void sink_release(struct sink *sink, int all)
         sink_accept_piece(sink, piece);
         sink_accept_owner(sink);
         if (all)
-            sink_end_line(sink, sink->line_source, sink->line_stream);
+            sink_end_line(sink);
     }
     loop_timer_cancel(sink->timer);
 }
@@ -256,28 +257,27 @@ static void sink_wait_over(void *context)
     writer_flush_soon(sink->writer);
 }
 
-static void sink_hold(struct sink *sink, uint64_t source, uint8_t stream, const void *data,
-                      size_t data_bytes)
+static void sink_hold(struct sink *sink, const struct output_piece *output)
 {
-    struct piece *piece = memory_allocate(sizeof(*piece) + data_bytes);
+    struct piece *piece = memory_allocate(sizeof(*piece) + output->data_bytes);
 
-    *piece = (struct piece){
-        .arrival_ns = loop_now_ns(), .source = source, .stream = stream, .data_bytes = data_bytes};
-    memcpy(piece->data, data, data_bytes);
+    *piece = (struct piece){.arrival_ns = loop_now_ns(), .output = *output};
+    if (output->data_bytes > 0)
+        memcpy(piece->data, output->data, output->data_bytes);
+    piece->output.data = piece->data;
     list_append(&sink->held, &piece->node);
-    sink->held_bytes += data_bytes;
+    sink->held_bytes += output->data_bytes;
     sink->held_count++;
     sink_release(sink, 0);
 }
 
-static void sink_put(struct sink *sink, uint64_t source, uint8_t stream, const void *data,
-                     size_t data_bytes)
+static void sink_put(struct sink *sink, const struct output_piece *output)
 {
-    if (sink->line_open && !sink_is_owner(sink, source, stream)) {
-        sink_hold(sink, source, stream, data, data_bytes);
+    if (sink->line_open && !sink_is_owner(sink, output)) {
+        sink_hold(sink, output);
         return;
     }
-    sink_accept(sink, source, stream, data, data_bytes);
+    sink_accept(sink, output);
     if (!list_is_empty(&sink->held))
         sink_release(sink, 0);
 }
@@ -419,15 +419,15 @@ static void sink_fini(struct sink *sink)
 }
 
 struct output_writer *output_writer_create(struct loop *loop, int stdout_fd, int stderr_fd,
-                                           int label, const struct output_writer_events *events,
-                                           void *context)
+                                           const struct output_label_style *style,
+                                           const struct output_writer_events *events, void *context)
 {
     struct output_writer *writer = memory_allocate_zeroed(sizeof(*writer));
 
     writer->loop = loop;
     writer->events = events;
     writer->context = context;
-    writer->label = label;
+    writer->style = *style;
     sink_init(&writer->sinks[0], writer, "stdout", stdout_fd);
     sink_init(&writer->sinks[1], writer, "stderr", stderr_fd);
     writer->of_stream[1] = &writer->sinks[0];
@@ -445,17 +445,17 @@ void output_writer_destroy(struct output_writer *writer)
     free(writer);
 }
 
-void output_writer_put(struct output_writer *writer, uint32_t job, uint32_t rank, uint8_t stream,
-                       const void *data, size_t data_bytes)
+void output_writer_put(struct output_writer *writer, const struct output_piece *output)
 {
-    struct sink *sink = writer->of_stream[stream];
+    struct sink *sink;
 
-    assert(stream == 1 || stream == 2);
+    assert(output->stream == 1 || output->stream == 2);
+    sink = writer->of_stream[output->stream];
     sink_check(sink);
     if (sink->failed || writer->discarding)
-        sink->ready_put_bytes += data_bytes;
+        sink->ready_put_bytes += output->data_bytes;
     else
-        sink_put(sink, (uint64_t)job << 32 | rank, stream, data, data_bytes);
+        sink_put(sink, output);
     writer_flush_soon(writer);
 }
 
@@ -480,7 +480,7 @@ void output_writer_release(struct output_writer *writer)
     for (size_t i = 0; i < sizeof(writer->sinks) / sizeof(writer->sinks[0]); i++) {
         struct sink *sink = &writer->sinks[i];
         sink_release(sink, 1);
-        if (writer->label && sink->state != LINE_START) {
+        if (writer_has_labels(writer) && sink->state != LINE_START) {
             buffer_append_string(&sink->ready, "\n");
             sink->line_open = 0;
             sink->state = LINE_START;

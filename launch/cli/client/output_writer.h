@@ -21,6 +21,7 @@
 
 #include "base/error.h"
 #include "fabric/loop.h"
+#include "launch/cli/client/output_label.h"
 
 /* A user at a terminal waits for a prompt; for a file or a pipe whole lines matter more, even of a
  * rank that is not scheduled for a while. */
@@ -28,6 +29,17 @@
 #define WHOLE_LINE_WAIT_MS 1000 /* of anything else */
 
 struct output_writer;
+
+/* What a rank has written.  No bytes: its stream has ended, and with it an unfinished line. */
+struct output_piece {
+    uint32_t job; /* of a spawned one, or 0 */
+    uint32_t rank;
+    uint32_t place;   /* of its node */
+    uint8_t stream;   /* 1 or 2 */
+    uint64_t time_ns; /* since 1970, UTC */
+    const void *data;
+    size_t data_bytes;
+};
 
 struct output_writer_events {
     /* That many of the put bytes have been written (0: only our own messages) or dropped. */
@@ -40,12 +52,12 @@ struct output_writer_events {
 /* The descriptors stay the caller's.  Both streams share one queue if they are the same file, pipe
  * or terminal, which keeps their order. */
 struct output_writer *output_writer_create(struct loop *loop, int stdout_fd, int stderr_fd,
-                                           int label, const struct output_writer_events *events,
+                                           const struct output_label_style *style,
+                                           const struct output_writer_events *events,
                                            void *context);
 void output_writer_destroy(struct output_writer *writer);
-/* job: of a spawned one, or 0.  stream: 1 or 2.  No bytes: the rank's stream has ended, and with it an unfinished line. */
-void output_writer_put(struct output_writer *writer, uint32_t job, uint32_t rank, uint8_t stream,
-                       const void *data, size_t data_bytes);
+/* The data is copied. */
+void output_writer_put(struct output_writer *writer, const struct output_piece *output);
 /* "banyan: text" as a separate line on stderr, after what was put before. */
 void output_writer_message(struct output_writer *writer, const char *text);
 /* No rank will finish its line: output held back is written at once. */

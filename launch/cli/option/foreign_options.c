@@ -121,7 +121,7 @@ const struct foreign_option foreign_options[] = {
     {"output", "label", "use -l to label each line with its rank, or redirect standard output"},
     {"tag-output prepend-rank", "label", "use -l"},
     {"prepend-pattern", "label", "use -l, which labels each line with its rank"},
-    {"timestamp-output", "label", "not supported: -l labels lines; pipe them through ts(1)"},
+    {"timestamp-output", "timestamp", "use --timestamp"},
     {"ordered-output", ANY, "not needed: lines of different ranks are never interleaved"},
     {"merge-stderr-to-stdout", ANY, "use 2>&1"},
     {"u unbuffered stream-buffering", ANY, "not needed: banyan passes output on at once"},

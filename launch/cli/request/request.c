@@ -541,6 +541,7 @@ static int make_request(const struct request_apps *apps, int needs_program,
     request->timeout_s = settings.timeout_s;
     request->label = settings.label > 0;
     request->no_wait = settings.no_wait > 0;
+    request->timestamp = settings.timestamp;
     request->verbose = settings.verbose;
     request->json_path = copy_or_null(settings.json);
     request->json = settings.json_wanted > 0;

@@ -60,6 +60,7 @@ struct run_request {
     uint32_t timeout_s;            /* 0: none */
     char notice[RUN_NOTICE_BYTES]; /* a line for the user, before anything starts; "": none */
     int label;
+    int timestamp;   /* 1: milliseconds, 2: nanoseconds */
     int verbose;     /* 1: phases, 2: also the daemons' logs */
     int instance_fd; /* of an existing instance, after hello; -1: a new instance */
     int no_wait;     /* for slots of that instance */

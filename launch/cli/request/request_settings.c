@@ -274,6 +274,11 @@ const struct option_rule run_rules[] = {
      FIELD(label),
      .help = "prefix each line of output with [rank]"},
     {.kind = OPTION_FLAG,
+     .name = "timestamp",
+     FIELD(timestamp),
+     .help = "prefix each line with the time at which its node read it: ISO 8601, UTC, in "
+             "milliseconds; given twice, nanoseconds"},
+    {.kind = OPTION_FLAG,
      .letter = 'v',
      .name = "verbose",
      FIELD(verbose),

@@ -18,6 +18,7 @@ struct request_settings {
     int version;
     int verbose;
     int label;
+    int timestamp;
     int oversubscribe;
     uint32_t processes; /* 0: not given, likewise below */
     uint32_t per_node;

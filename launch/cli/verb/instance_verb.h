@@ -12,6 +12,8 @@ struct instance_settings {
     int json;
     int now;
     int processes;
+    int label;
+    int timestamp;
     int help;
     int version;
 };

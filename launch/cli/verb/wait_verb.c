@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "launch/cli/client/instance_message.h"
+#include "launch/cli/client/output_label.h"
 #include "launch/cli/client/root_process.h"
 #include "launch/cli/option/job_word.h"
 #include "launch/cli/verb/instance_verb.h"
@@ -20,6 +21,21 @@
 
 static const struct option_rule wait_rules[] = {
     OPTION_ROW_INSTANCE, OPTION_ROWS_ABOUT(struct instance_settings, help, version)};
+
+static const struct option_rule attach_rules[] = {
+    OPTION_ROW_INSTANCE,
+    {.kind = OPTION_HEADING, .help = "Output"},
+    {.kind = OPTION_FLAG,
+     .letter = 'l',
+     .name = "label",
+     INSTANCE_FIELD(label),
+     .help = "prefix each line of output with [rank]"},
+    {.kind = OPTION_FLAG,
+     .name = "timestamp",
+     INSTANCE_FIELD(timestamp),
+     .help = "prefix each line with the time at which its node read it: ISO 8601, UTC, in "
+             "milliseconds; given twice, nanoseconds"},
+    OPTION_ROWS_ABOUT(struct instance_settings, help, version)};
 
 void wait_verb_help(struct buffer *out)
 {
@@ -37,12 +53,15 @@ void wait_verb_help_attach(struct buffer *out)
              "Prints what this job of an instance, and those that it has spawned, print "
              "from now on,\nuntil they have ended. Ctrl-C ends the printing and not the "
              "job. Exits with the job's\nexit status.\n");
-    options_help(wait_rules, out);
+    options_help(attach_rules, out);
 }
 
 struct waiting {
     struct instance_client *client;
     int prints;
+    struct output_label_style style;
+    struct output_label_line lines[2]; /* stdout's and stderr's */
+    uint32_t job; /* attach: the one that was given, whose ranks are labelled by their number */
     struct ranges jobs; /* that have not ended */
     uint32_t status;
     int is_refused; /* one of them: that is the status */
@@ -65,15 +84,23 @@ static int write_all(int fd, const char *bytes, size_t count)
     return 0;
 }
 
-static int print_output(struct wire_reader *reader, struct error *error)
+static int print_output(struct waiting *waiting, uint32_t job, struct wire_reader *reader,
+                        struct error *error)
 {
     struct control_output output;
+    struct buffer text = {0};
     int rc;
 
     if (control_output_decode(&output, reader) < 0)
         return 0;
-    rc = write_all(output.stream == 1 ? STDOUT_FILENO : STDERR_FILENO,
-                   (const char *)output.bytes.data, output.bytes.length_bytes);
+    if (waiting->style.ranks || waiting->style.times != OUTPUT_LABEL_NO_TIME)
+        output_label_append_lines(&waiting->style, &waiting->lines[output.stream - 1],
+                                  job == waiting->job ? 0 : job, &output, &text);
+    else
+        buffer_append(&text, output.bytes.data, output.bytes.length_bytes);
+    rc = write_all(output.stream == 1 ? STDOUT_FILENO : STDERR_FILENO, (const char *)text.data,
+                   text.length_bytes);
+    buffer_fini(&text);
     return rc < 0 ? error_set(error, rc, "cannot write the job's output: %s", strerror(-rc)) : 0;
 }
 
@@ -121,7 +148,8 @@ static int take_message(struct waiting *waiting, uint8_t type, const struct buff
     job = control_get_job(&reader);
     if (type == CONTROL_JOB_END)
         take_end(waiting, job, &reader);
-    return type == CONTROL_OUTPUT && waiting->prints ? print_output(&reader, error) : 0;
+    return type == CONTROL_OUTPUT && waiting->prints ? print_output(waiting, job, &reader, error)
+                                                     : 0;
 }
 
 static int wait_all(struct waiting *waiting, struct error *error)
@@ -156,6 +184,7 @@ static int subscribe(struct waiting *waiting, const char *word, struct error *er
     if (!ranges_is_empty(&parsed.ranks)) {
         rc = error_set(error, -EINVAL, "'%.80s': ranks cannot be waited for, only their job", word);
     } else {
+        waiting->job = parsed.job;
         ranges_add(&waiting->jobs, parsed.job, parsed.job);
         control_put_job(parsed.job, &payload);
         rc = instance_message_send(waiting->client->fd, CONTROL_SUBSCRIBE, &payload);
@@ -167,32 +196,36 @@ static int subscribe(struct waiting *waiting, const char *word, struct error *er
     return rc;
 }
 
-static int wait_for(struct instance_client *client, char *const *words, int prints,
-                    struct error *error)
+static int wait_for(struct waiting *waiting, char *const *words, struct error *error)
 {
-    struct waiting waiting = {.client = client, .prints = prints};
     int rc = 0;
 
     for (size_t i = 0; words[i] != NULL && rc == 0; i++)
-        rc = subscribe(&waiting, words[i], error);
+        rc = subscribe(waiting, words[i], error);
     if (rc == 0)
-        rc = wait_all(&waiting, error);
-    ranges_fini(&waiting.jobs);
-    return rc < 0 ? rc : (int)waiting.status;
+        rc = wait_all(waiting, error);
+    ranges_fini(&waiting->jobs);
+    return rc < 0 ? rc : (int)waiting->status;
 }
 
 static int wait_jobs(struct instance_client *client, const struct instance_settings *settings,
                      char *const *words, struct error *error)
 {
+    struct waiting waiting = {.client = client};
+
     (void)settings;
-    return wait_for(client, words, 0, error);
+    return wait_for(&waiting, words, error);
 }
 
 static int attach(struct instance_client *client, const struct instance_settings *settings,
                   char *const *words, struct error *error)
 {
-    (void)settings;
-    return wait_for(client, words, 1, error);
+    struct waiting waiting = {
+        .client = client,
+        .prints = 1,
+        .style = {.ranks = settings->label, .times = output_label_times_of(settings->timestamp)}};
+
+    return wait_for(&waiting, words, error);
 }
 
 int wait_verb(int argc, char **argv)
@@ -209,7 +242,7 @@ int wait_verb(int argc, char **argv)
 
 int wait_verb_attach(int argc, char **argv)
 {
-    static const struct instance_verb verb = {.rules = wait_rules,
+    static const struct instance_verb verb = {.rules = attach_rules,
                                               .help = wait_verb_help_attach,
                                               .words_min = 1,
                                               .words_max = 1,

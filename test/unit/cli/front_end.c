@@ -67,7 +67,11 @@ static void say_output(struct played *root, uint32_t rank, const char *text)
 {
     struct buffer payload = {0};
 
-    control_output_encode(rank, 1, text, strlen(text), &payload);
+    control_output_encode(&(struct control_output){.rank = rank,
+                                                   .stream = 1,
+                                                   .bytes = {.data = (const unsigned char *)text,
+                                                             .length_bytes = strlen(text)}},
+                          &payload);
     say(root, CONTROL_OUTPUT, &payload);
     buffer_fini(&payload);
 }
@@ -509,7 +513,10 @@ static void play_full_pipe(struct played *root)
     memset(text, 'f', PIPE_BYTES);
     text[PIPE_BYTES - 1] = '\n';
     say_started(root);
-    control_output_encode(0, 2, text, PIPE_BYTES, &payload);
+    control_output_encode(&(struct control_output){.stream = 2,
+                                                   .bytes = {.data = (const unsigned char *)text,
+                                                             .length_bytes = PIPE_BYTES}},
+                          &payload);
     say(root, CONTROL_OUTPUT, &payload);
     buffer_fini(&payload);
     end = hear_end(root);

@@ -158,7 +158,10 @@ static void subscribed(int fd, struct wire_reader *reader)
         return;
     }
     control_put_job(job, &payload);
-    control_output_encode(0, 1, "hello\n", 6, &payload);
+    control_output_encode(
+        &(struct control_output){
+            .stream = 1, .bytes = {.data = (const unsigned char *)"hello\n", .length_bytes = 6}},
+        &payload);
     send_payload(fd, CONTROL_OUTPUT, &payload);
     control_put_job(job, &payload);
     control_job_end_encode(&end, &payload);

@@ -81,7 +81,8 @@ static void on_timer(void *context)
     }
 }
 
-static void bench_open(struct bench *bench, int label, int two_pipes)
+static void bench_open_style(struct bench *bench, const struct output_label_style *style,
+                             int two_pipes)
 {
     *bench = (struct bench){.loop = loop_create(NULL), .err = {-1, -1}};
     if (pipe2(bench->out, O_CLOEXEC) < 0 || (two_pipes && pipe2(bench->err, O_CLOEXEC) < 0))
@@ -92,7 +93,12 @@ static void bench_open(struct bench *bench, int label, int two_pipes)
     bench->timer = loop_timer_create(bench->loop, on_timer, bench);
     bench->writer =
         output_writer_create(bench->loop, bench->out[1], two_pipes ? bench->err[1] : bench->out[1],
-                             label, &events, bench);
+                             style, &events, bench);
+}
+
+static void bench_open(struct bench *bench, int label, int two_pipes)
+{
+    bench_open_style(bench, &(struct output_label_style){.ranks = label}, two_pipes);
 }
 
 static void bench_close(struct bench *bench)
@@ -112,7 +118,10 @@ static void bench_close(struct bench *bench)
 static void put(struct bench *bench, uint32_t rank, uint8_t stream, const char *text)
 {
     bench->put_bytes += strlen(text);
-    output_writer_put(bench->writer, 0, rank, stream, text, strlen(text));
+    output_writer_put(bench->writer, &(struct output_piece){.rank = rank,
+                                                            .stream = stream,
+                                                            .data = text,
+                                                            .data_bytes = strlen(text)});
 }
 
 /* Runs the loop until all is written or for so long. */
@@ -216,7 +225,9 @@ static void test_labels(void)
     has_string(seen(&bench), "[1] open\n[2] other\n", "a line left open is ended before a label");
     is_uint(bench.told_bytes, bench.put_bytes, "labels are not counted");
     bench.put_bytes += 6;
-    output_writer_put(bench.writer, 3, 1, 1, "other\n", 6);
+    output_writer_put(bench.writer,
+                      &(struct output_piece){
+                          .job = 3, .rank = 1, .stream = 1, .data = "other\n", .data_bytes = 6});
     run_for(&bench, LONG_MS);
     has_string(seen(&bench), "[3.1] other\n",
                "a rank of a spawned job is labelled with both numbers");
@@ -225,7 +236,7 @@ static void test_labels(void)
 
 static void end_stream(struct bench *bench, uint32_t rank, uint8_t stream)
 {
-    output_writer_put(bench->writer, 0, rank, stream, NULL, 0);
+    output_writer_put(bench->writer, &(struct output_piece){.rank = rank, .stream = stream});
 }
 
 static void test_labels_inside(void)
@@ -386,7 +397,8 @@ static const char *write_file(const char *path, int flags, int two)
 
     bench_open(&bench, 0, 0);
     output_writer_destroy(bench.writer);
-    bench.writer = output_writer_create(bench.loop, fd, other, 0, &events, &bench);
+    bench.writer = output_writer_create(bench.loop, fd, other, &(struct output_label_style){0},
+                                        &events, &bench);
     put(&bench, 0, 1, "one\n");
     put(&bench, 0, two ? 2 : 1, "two\n");
     put(&bench, 0, 1, "three\n");
@@ -425,7 +437,8 @@ static void test_socket(void)
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, fds) < 0)
         bail_out("socketpair: %s", strerror(errno));
     output_writer_destroy(bench.writer);
-    bench.writer = output_writer_create(bench.loop, fds[0], fds[0], 0, &events, &bench);
+    bench.writer = output_writer_create(bench.loop, fds[0], fds[0], &(struct output_label_style){0},
+                                        &events, &bench);
     close(bench.out[0]);
     bench.out[0] = fds[1];
     fcntl(fds[1], F_SETFL, O_NONBLOCK);
@@ -437,6 +450,27 @@ static void test_socket(void)
     close(fds[0]);
 }
 
+/* A line keeps the time of its first piece; one that was held back has its own. */
+static void test_times(void)
+{
+    static const struct output_label_style style = {.times = OUTPUT_LABEL_MILLISECONDS, .ranks = 1};
+    static const struct output_piece pieces[] = {
+        {.rank = 1, .stream = 1, .time_ns = NS_PER_S, .data = "a", .data_bytes = 1},
+        {.rank = 2, .stream = 1, .time_ns = 2ull * NS_PER_S, .data = "x\n", .data_bytes = 2},
+        {.rank = 1, .stream = 1, .time_ns = 3ull * NS_PER_S, .data = "b\nc\n", .data_bytes = 4}};
+    struct bench bench;
+
+    bench_open_style(&bench, &style, 0);
+    for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++)
+        output_writer_put(bench.writer, &pieces[i]);
+    run_for(&bench, LONG_MS);
+    is_string(seen(&bench),
+              "1970-01-01T00:00:01.000Z [1] ab\n1970-01-01T00:00:03.000Z [1] c\n"
+              "1970-01-01T00:00:02.000Z [2] x\n",
+              "each line has the time of its rank's output");
+    bench_close(&bench);
+}
+
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
@@ -445,6 +479,7 @@ int main(void)
     test_prompt();
     test_labels();
     test_labels_inside();
+    test_times();
     test_ended_streams();
     test_long_line();
     test_messages();

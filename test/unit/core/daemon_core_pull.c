@@ -123,6 +123,8 @@ static struct message *output_of(enum job_message kind, uint32_t number, uint32_
     wire_put_u32(&payload, number);
     wire_put_u32(&payload, rank);
     wire_put_u8(&payload, stream);
+    wire_put_u64(&payload, 1);
+    wire_put_u32(&payload, rank + 1);
     while (bytes-- > 0)
         wire_put_u8(&payload, 'x');
     message = job_request_message(kind, payload.data, payload.length_bytes);

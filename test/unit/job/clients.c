@@ -224,6 +224,8 @@ static void output(uint32_t place, uint32_t job, const char *text)
     wire_put_u32(&payload, job);
     wire_put_u32(&payload, 0);
     wire_put_u8(&payload, 1);
+    wire_put_u64(&payload, 0);
+    wire_put_u32(&payload, place);
     buffer_append_string(&payload, text);
     clients_output(clients, place, payload.data, payload.length_bytes);
     buffer_fini(&payload);

@@ -79,22 +79,32 @@ static void test_job_end(void)
 
 static void test_output(void)
 {
+    const struct control_output message = {
+        .rank = 7,
+        .stream = 2,
+        .time_ns = 1795692651042000001,
+        .place = 300,
+        .bytes = {.data = (const unsigned char *)"a\0b\n", .length_bytes = 4}};
+    const struct control_output ended = {.stream = 1};
     struct control_output back = {0};
     struct buffer bytes = {0};
     struct wire_reader reader;
 
-    control_output_encode(7, 2, "a\0b\n", 4, &bytes);
+    control_output_encode(&message, &bytes);
     reader = reader_of(&bytes, bytes.length_bytes);
     is_int(control_output_decode(&back, &reader), 0, "output is decoded");
     ok(back.rank == 7 && back.stream == 2, "its rank and stream");
+    ok(back.time_ns == message.time_ns && back.place == 300, "its time and place");
     is_bytes(back.bytes.data, back.bytes.length_bytes, "a\0b\n", 4, "its bytes");
     bytes.data[4] = 3;
     reader = reader_of(&bytes, bytes.length_bytes);
     is_int(control_output_decode(&back, &reader), -EBADMSG, "a third stream is refused");
+    reader = reader_of(&bytes, 16);
+    is_int(control_output_decode(&back, &reader), -EBADMSG, "output without a place is refused");
     reader = reader_of(&bytes, 4);
     is_int(control_output_decode(&back, &reader), -EBADMSG, "output without a stream is refused");
     buffer_clear(&bytes);
-    control_output_encode(0, 1, NULL, 0, &bytes);
+    control_output_encode(&ended, &bytes);
     reader = reader_of(&bytes, bytes.length_bytes);
     is_int(control_output_decode(&back, &reader), 0, "empty output is decoded");
     is_uint(back.bytes.length_bytes, 0, "as no bytes");

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
@@ -33,15 +34,23 @@ struct bench {
     uint32_t calls;
     uint32_t broken_lines; /* calls whose data did not end with a line */
     uint32_t ended_lines;
+    uint64_t first_ns; /* times of the pieces */
+    uint64_t last_ns;
+    uint32_t disordered;
     uint32_t drained;
     uint64_t drained_bytes;
     int echo_fd; /* somebody who writes whenever something was read, or -1 */
     int timed_out;
 };
 
-static void on_data(void *context, uint32_t index, uint8_t stream, const void *data, size_t bytes)
+static void on_data(void *context, uint32_t index, uint8_t stream, uint64_t time_ns,
+                    const void *data, size_t bytes)
 {
     struct bench *bench = context;
+
+    bench->first_ns = bench->last_ns == 0 ? time_ns : bench->first_ns;
+    bench->disordered += time_ns < bench->last_ns;
+    bench->last_ns = time_ns;
 
     buffer_append(&bench->seen[index][stream - 1], data, bytes);
     bench->calls++;
@@ -597,6 +606,33 @@ static void test_destroy_early(void)
     pass("output can be given up at any time");
 }
 
+static uint64_t utc_ns(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static void test_times(void)
+{
+    struct bench *bench = setup(1);
+    uint64_t before_ns = utc_ns(), between_ns;
+
+    open_pipe(bench, 0, 1);
+    say(bench, 0, 1, "early\n");
+    run_bytes(bench, 6);
+    between_ns = utc_ns();
+    ok(bench->first_ns >= before_ns && bench->first_ns <= between_ns,
+       "the time of a piece is when it was read");
+    say(bench, 0, 1, "late");
+    run_bytes(bench, 10);
+    ok(bench->last_ns >= between_ns && bench->last_ns <= utc_ns(),
+       "also of an unfinished line that was held");
+    is_uint(bench->disordered, 0, "times of a stream are in order");
+    teardown(bench);
+}
+
 int main(void)
 {
     struct rlimit limit;
@@ -622,5 +658,6 @@ int main(void)
     test_discard();
     test_many_ranks();
     test_destroy_early();
+    test_times();
     return done_testing();
 }
