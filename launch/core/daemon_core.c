@@ -115,6 +115,7 @@ static void on_helper_lost(struct daemon_core *core, const struct daemon_event *
 static void on_job(struct daemon_core *core, const struct daemon_event *event)
 {
     daemon_core_names_job_event(core, event->job_event);
+    daemon_core_feed_job_event(core, event->job_event);
     daemon_core_job(core, event->job_event);
 }
 

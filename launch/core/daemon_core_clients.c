@@ -51,9 +51,12 @@ static void ops_credit(void *context, uint32_t job, uint32_t place, uint32_t byt
     buffer_fini(&payload);
 }
 
-static void ops_input(void *context, uint32_t job, const void *data, size_t bytes)
+static void ops_input(void *context, uint32_t job, uint8_t type, const void *data, size_t bytes)
 {
-    daemon_core_push_client(context, job, data, bytes);
+    if (type == CONTROL_STDIN)
+        daemon_core_push_client(context, job, data, bytes);
+    else
+        daemon_core_feed_client(context, job, data, bytes);
 }
 
 static const char *ops_missing(void *context, uint32_t job)

@@ -138,6 +138,17 @@ void daemon_core_push_orphans(struct daemon_core *core);
 void daemon_core_push_lost(struct daemon_core *core);
 void daemon_core_push_close(struct daemon_core *core);
 
+/* daemon_core_feed.c: input of each process (launch/proto/feed.h). */
+/* Root: of the job's client: u32 rank, bytes. */
+void daemon_core_feed_client(struct daemon_core *core, uint32_t job, const void *data,
+                             size_t bytes);
+/* JOB_MESSAGE_FEED at a node, JOB_MESSAGE_FEED_END at the root. */
+void daemon_core_feed_came(struct daemon_core *core, struct wire_reader *reader);
+void daemon_core_feed_ended(struct daemon_core *core, struct wire_reader *reader);
+/* Before the instance gets it. */
+void daemon_core_feed_job_event(struct daemon_core *core, const struct job_event *event);
+void daemon_core_feed_lost(struct daemon_core *core, const struct ranges *places);
+
 /* daemon_core_names.c: the name service (names.h). */
 void daemon_core_names_lost(struct daemon_core *core, const struct ranges *places);
 /* 1 if the message is for it; *ret_status: of names_request. */

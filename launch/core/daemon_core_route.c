@@ -72,6 +72,15 @@ static void input_came(struct daemon_core *core, uint32_t source, struct wire_re
         core->ops->ranks->input(core->context, job, reader->position, wire_left(reader));
 }
 
+static void feed_came(struct daemon_core *core, uint32_t source, struct wire_reader *reader)
+{
+    (void)source;
+    if (daemon_core_is_root(core))
+        daemon_core_feed_ended(core, reader);
+    else
+        daemon_core_feed_came(core, reader);
+}
+
 static const struct {
     message_handler *at_root;
     message_handler *elsewhere;
@@ -84,6 +93,8 @@ static const struct {
     [JOB_MESSAGE_PULLED] = {.elsewhere = copy_came},
     [JOB_MESSAGE_CREDIT] = {.elsewhere = credit_came},
     [JOB_MESSAGE_STDIN] = {.elsewhere = input_came},
+    [JOB_MESSAGE_FEED] = {.elsewhere = feed_came},
+    [JOB_MESSAGE_FEED_END] = {.at_root = feed_came},
 };
 
 void daemon_core_route_received(struct daemon_core *core, const struct daemon_event *event)
@@ -247,5 +258,6 @@ void daemon_core_route_lost(struct daemon_core *core, const struct daemon_event 
     daemon_core_names_lost(core, event->places);
     daemon_core_pull_lost(core, event->places);
     daemon_core_push_lost(core);
+    daemon_core_feed_lost(core, event->places);
     daemon_core_job(core, &lost);
 }

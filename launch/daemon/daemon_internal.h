@@ -47,12 +47,19 @@ struct daemon_job {
     pid_t *pids;               /* by local rank; 0: not started */
     int *ends;                 /* their wait statuses, once they have ended */
     struct input *input;
-    int input_fd; /* the process's end, until it has started; else -1 */
+    int input_fd;             /* the process's end, until it has started; else -1 */
+    struct daemon_feed *feed; /* NULL, or by local rank (JOB_STDIN_EACH) */
     /* local ranks yet to be started: [start_next, start_end) */
     uint32_t start_next;
     uint32_t start_end;
     uint64_t start_short_ns; /* since when descriptors have been short; 0: they are not */
     struct loop_timer *start_timer;
+};
+
+/* The input of a process by itself; fd: the process's end, until it has started; else -1. */
+struct daemon_feed {
+    struct input *input;
+    int fd;
 };
 
 struct daemon {
@@ -182,6 +189,11 @@ void daemon_start_all(void *context);
 void daemon_cancel_starts(struct daemon_job *job);
 void daemon_forget_starts(struct daemon_job *job);
 void daemon_close_input_fd(struct daemon_job *job);
+
+/* daemon_job.c: of a job with JOB_STDIN_EACH: the end that a process gets, or -1;
+ * and it has it. */
+int daemon_job_feed_fd(const struct daemon_job *job, uint32_t index);
+void daemon_job_feed_given(struct daemon_job *job, uint32_t index);
 
 /* daemon_starter.c */
 /* A daemon that has not joined ends soon after its starter. */

@@ -251,6 +251,60 @@ static void open_input(struct daemon_job *job)
     }
 }
 
+/* ---- input of each process (launch/proto/feed.h) ---- */
+
+/* There is no credit: who feeds does not count what is taken. */
+static void feed_taken(void *context, uint32_t bytes)
+{
+    (void)context;
+    assert(bytes > 0);
+}
+
+/* A process without a pipe reads the end of its input. */
+static void feed_open(struct daemon_job *job)
+{
+    assert(job->feed == NULL);
+    if (job->local->spec.stdin_rank != JOB_STDIN_EACH)
+        return;
+    job->feed = memory_allocate_zeroed((job->local->count + 1) * sizeof(*job->feed));
+    for (uint32_t i = 0; i < job->local->count; i++) {
+        int ends[2];
+
+        job->feed[i].fd = -1;
+        if (pipe2(ends, O_CLOEXEC) < 0)
+            continue;
+        job->feed[i].fd = ends[0];
+        job->feed[i].input = input_create(job->daemon->loop, ends[1], feed_taken, job);
+    }
+}
+
+int daemon_job_feed_fd(const struct daemon_job *job, uint32_t index)
+{
+    assert(index < job->local->count);
+    return job->feed != NULL ? job->feed[index].fd : -1;
+}
+
+void daemon_job_feed_given(struct daemon_job *job, uint32_t index)
+{
+    assert(index < job->local->count);
+    if (job->feed == NULL || job->feed[index].fd < 0)
+        return;
+    close(job->feed[index].fd);
+    job->feed[index].fd = -1;
+}
+
+static void feed_close(struct daemon_job *job)
+{
+    if (job->feed == NULL)
+        return;
+    for (uint32_t i = 0; i < job->local->count; i++) {
+        input_destroy(job->feed[i].input);
+        daemon_job_feed_given(job, i);
+    }
+    free(job->feed);
+    job->feed = NULL;
+}
+
 struct daemon_job *daemon_job_find(const struct daemon *daemon, uint32_t number)
 {
     struct list_link *node, *spare;
@@ -286,6 +340,7 @@ static void ops_open(void *context, uint32_t number)
     list_append(&daemon->jobs, &job->node);
     open_rank_pmi(job);
     open_input(job);
+    feed_open(job);
     daemon_job_check(job);
 }
 
@@ -299,6 +354,7 @@ static void job_close(struct daemon_job *job)
     output_destroy(job->output);
     input_destroy(job->input);
     daemon_close_input_fd(job);
+    feed_close(job);
     free(job->pids);
     free(job->ends);
     free(job);
@@ -419,6 +475,17 @@ static void ops_input(void *context, uint32_t number, const void *data, size_t b
         input_write(job->input, data, bytes);
 }
 
+static void ops_feed(void *context, uint32_t number, uint32_t index, const void *data, size_t bytes)
+{
+    const struct daemon_job *job = daemon_job_find(context, number);
+
+    if (job == NULL || job->feed == NULL)
+        return;
+    assert(index < job->local->count);
+    if (job->feed[index].input != NULL)
+        input_write(job->feed[index].input, data, bytes);
+}
+
 static uint8_t ops_state(void *context, uint32_t number, uint32_t index)
 {
     const struct daemon_job *job = daemon_job_find(context, number);
@@ -439,6 +506,7 @@ const struct daemon_rank_ops daemon_rank_ops = {
     .credit = ops_credit,
     .renew_credit = ops_renew_credit,
     .input = ops_input,
+    .feed = ops_feed,
     .state = ops_state,
     .survey = daemon_survey_start,
 };

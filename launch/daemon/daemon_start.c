@@ -64,14 +64,14 @@ static void start_rank(struct daemon_job *job, uint32_t index)
     int rc = -EIO;
 
     assert(index < job->local->count && job->pids[index] == 0);
-    if (takes_stdin)
-        start.stdin_fd = job->input_fd;
+    start.stdin_fd = takes_stdin ? job->input_fd : daemon_job_feed_fd(job, index);
     if (job->rank_pmi && !rank_pmi_have_failed(job->rank_pmi)) {
         step = START_STEP_DESCRIPTORS;
         rc = rank_start(&start, &error);
     }
     if (takes_stdin)
         daemon_close_input_fd(job);
+    daemon_job_feed_given(job, index);
     if (rc < 0)
         start_failed(job, index, rc, step);
 }

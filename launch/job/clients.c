@@ -505,8 +505,9 @@ static void said_of_job(struct clients *clients, struct client *client, uint8_t 
         said_end(clients, job, reader);
         break;
     case CONTROL_STDIN:
+    case CONTROL_FEED:
         if (is_own && of == job) /* what it has spawned reads what others push */
-            clients->ops.input(clients->context, number, reader->position, wire_left(reader));
+            clients->ops.input(clients->context, number, type, reader->position, wire_left(reader));
         break;
     case CONTROL_OUTPUT_ACK:
         if (is_own)
@@ -532,7 +533,8 @@ void clients_message(struct clients *clients, uint32_t number, uint8_t type, con
         return;
     if (type == CONTROL_HELLO) {
         said_hello(clients, client, &reader);
-    } else if (!client->greeted || (type > CONTROL_DOCTOR && type != CONTROL_REQUEST)) {
+    } else if (!client->greeted ||
+               (type > CONTROL_DOCTOR && type != CONTROL_REQUEST && type != CONTROL_FEED)) {
         send_refused(clients, number, 0, "a message that nobody expects");
         clients->ops.drop(clients->context, number);
     } else if (type == CONTROL_RUN) {
@@ -575,14 +577,20 @@ void clients_output(struct clients *clients, uint32_t place, const void *data, s
 
 void clients_input_taken(struct clients *clients, uint32_t number, uint32_t bytes)
 {
-    const struct client_job *job = job_find(clients, number);
     struct buffer payload = {0};
 
-    if (job == NULL || job->owner == 0)
-        return;
     control_put_job(number, &payload);
     control_put_number(bytes, &payload);
-    send_buffer(clients, job->owner, CONTROL_STDIN_ACK, &payload);
+    clients_send(clients, number, CONTROL_STDIN_ACK, &payload);
+    buffer_fini(&payload);
+}
+
+void clients_send(struct clients *clients, uint32_t number, uint8_t type, struct buffer *message)
+{
+    const struct client_job *job = job_find(clients, number);
+
+    if (job != NULL && job->owner != 0)
+        send_buffer(clients, job->owner, type, message);
 }
 
 /* ---- actions of the job logic ---- */

@@ -22,7 +22,8 @@ struct clients_ops {
     void (*drop)(void *context, uint32_t client);     /* clients_gone follows, later or never */
     void (*step)(void *context, struct job_event *event);
     void (*credit)(void *context, uint32_t job, uint32_t place, uint32_t bytes);
-    void (*input)(void *context, uint32_t job, const void *data, size_t bytes);
+    /* type: CONTROL_STDIN; or CONTROL_FEED, and what follows its job. */
+    void (*input)(void *context, uint32_t job, uint8_t type, const void *data, size_t bytes);
     const char *(*missing)(void *context, uint32_t job); /* what it waits for; "" */
     void (*doctor)(void *context, struct wire_reader *reader);
     /* clients_answer follows, at once or later */
@@ -52,6 +53,8 @@ void clients_gone(struct clients *clients, uint32_t client);
  * read. */
 void clients_output(struct clients *clients, uint32_t place, const void *data, size_t bytes);
 void clients_input_taken(struct clients *clients, uint32_t job, uint32_t bytes);
+/* To the job's client, if it has one: a message that begins with the job. */
+void clients_send(struct clients *clients, uint32_t job, uint8_t type, struct buffer *message);
 /* ACCEPTED, STARTED, ENDED, TEXT, READY, FAILED. */
 void clients_action(struct clients *clients, const struct job_action *action);
 void clients_text(struct clients *clients, uint32_t job, uint8_t level, const char *text);

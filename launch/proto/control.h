@@ -65,6 +65,11 @@ enum control_message {
     /* client -> root; after all others, since versions that differ must understand REFUSED */
     CONTROL_REQUEST, /* struct control_request: answered by ANSWER */
     CONTROL_WAITS,   /* root -> client: u32 job, string: a job that may wait does, and for what */
+    CONTROL_FEED, /* u32 job, u32 rank, bytes for it, or none: the end of its input; of the client's own
+                      * JOB_STDIN_EACH */
+    /* root -> client, of such a job: launch/proto/feed.h */
+    CONTROL_FEED_END,  /* u32 job, u32 rank that has ended */
+    CONTROL_FEED_LOST, /* u32 job, places of nodes that are lost */
     CONTROL_MESSAGE_COUNT
 };
 

@@ -48,6 +48,9 @@ enum job_modex {
     JOB_MODEX_COUNT
 };
 
+/* As the rank that gets stdin: none does, but each has separate input (launch/proto/feed.h). */
+#define JOB_STDIN_EACH (UINT32_MAX - 2)
+
 /* A key that processes of a spawned job find in their own key-value space. */
 struct job_preput {
     char *key;
@@ -63,7 +66,7 @@ struct job_spec {
     struct app_spec *apps;
     uint32_t apps_count;
     uint8_t report_bindings; /* draw the cores of each process; for the root only */
-    uint32_t stdin_rank;     /* the rank that gets stdin; UINT32_MAX = none */
+    uint32_t stdin_rank;     /* the rank that gets stdin; UINT32_MAX = none, or JOB_STDIN_EACH */
     enum job_on_failure on_failure;
     enum job_modex modex;
     enum pmi_stop stop;

@@ -78,6 +78,9 @@ enum job_message {
     JOB_MESSAGE_PUSH,
     /* of a client, to the root: struct node_list_request; its answer: struct node_list */
     JOB_MESSAGE_NODES,
+    /* launch/proto/feed.h */
+    JOB_MESSAGE_FEED,     /* to a node: input of one of its processes */
+    JOB_MESSAGE_FEED_END, /* to the root: that process has ended */
     JOB_MESSAGE_COUNT
 };
 

@@ -212,6 +212,12 @@ static void ops_input(void *context, uint32_t job, const void *data, size_t byte
     (void)bytes;
 }
 
+static void ops_feed(void *context, uint32_t job, uint32_t index, const void *data, size_t bytes)
+{
+    (void)index;
+    ops_input(context, job, data, bytes);
+}
+
 static uint8_t ops_state(void *context, uint32_t job, uint32_t index)
 {
     (void)context;
@@ -251,6 +257,7 @@ static const struct daemon_rank_ops rank_ops = {
     .credit = ops_credit,
     .renew_credit = ops_renew_credit,
     .input = ops_input,
+    .feed = ops_feed,
     .state = ops_state,
     .survey = ops_survey,
 };

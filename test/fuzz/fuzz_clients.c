@@ -61,7 +61,7 @@ static void on_credit(void *context, uint32_t job, uint32_t place, uint32_t byte
     assert(credit_bytes <= 0); /* never more than was sent */
 }
 
-static void on_input(void *context, uint32_t job, const void *data, size_t bytes)
+static void on_input(void *context, uint32_t job, uint8_t type, const void *data, size_t bytes)
 {
 }
 

@@ -102,9 +102,10 @@ static void on_credit(void *context, uint32_t job, uint32_t place, uint32_t byte
     line("root -> place %u: credit of job %u for %u bytes", place, job, bytes);
 }
 
-static void on_input(void *context, uint32_t job, const void *data, size_t bytes)
+static void on_input(void *context, uint32_t job, uint8_t type, const void *data, size_t bytes)
 {
-    line("root -> job %u: %zu bytes of input", job, bytes);
+    line("root -> job %u: %zu bytes of %s", job, bytes,
+         type == CONTROL_FEED ? "input for one process" : "input");
 }
 
 static const char *on_missing(void *context, uint32_t job)
