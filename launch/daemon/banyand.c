@@ -21,6 +21,7 @@
 #include "launch/exec/process_title.h"
 #include "launch/exec/session.h"
 #include "launch/exec/standard_fds.h"
+#include "launch/exec/task_worker.h"
 
 static const char help[] =
     "Usage: banyand\n"
@@ -128,6 +129,8 @@ static int run_option(int argc, char **argv)
         return usage_error("unknown argument: ", argv[2]);
     if (strcmp(argv[1], "--examine") == 0)
         return doctor_examine();
+    if (strcmp(argv[1], TASK_WORKER_WORD) == 0)
+        return task_worker_run();
     if (strcmp(argv[1], "--version") == 0)
         printf("banyand %s (protocol %d)\n", PACKAGE_VERSION, BOOT_PROTOCOL_VERSION);
     else if (strcmp(argv[1], "--help") == 0)
