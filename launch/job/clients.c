@@ -2,69 +2,24 @@
 #include "config.h"
 
 #include "launch/job/clients.h"
+#include "launch/job/clients_state.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/list.h"
 #include "base/log.h"
-#include "base/hash_map.h"
 #include "launch/proto/exit_status.h"
 #include "launch/proto/job_wire.h"
 
 #define FIRST_CLIENT 1u
 
-struct client {
-    struct list_link node;
-    uint32_t number;
-    uint8_t greeted;
-    uint8_t wants; /* CONTROL_WANTS_* */
-    uint8_t holds; /* the instance: it ends with this client */
-};
-
-/* The owners of output that the client has not yet written. */
-struct unacked {
-    uint32_t job;
-    uint32_t place;
-    uint32_t bytes;
-};
-
-/* A job of a client, or one that is spawned by it or by another such: then the fields of the first of
- * them, its head, are those of all, and the head is kept until all have ended. */
-struct client_job {
-    struct list_link node;
-    uint32_t number;
-    struct client_job *head; /* itself, if a client has run it */
-    uint32_t members;        /* of its family that have not ended, itself included */
-    uint8_t has_ended;
-    struct control_job_end
-        end;        /* its own, with the status of the first of the family that failed */
-    uint32_t owner; /* 0: detached, or disconnected */
-    uint32_t *subscribers;
-    uint32_t subscribers_count;
-    struct unacked *unacked; /* ring of capacity, oldest at first */
-    uint32_t unacked_first;
-    uint32_t unacked_count;
-    uint32_t unacked_capacity;
-    struct hash_map *credits; /* place -> bytes consumed but not yet granted (uintptr_t) */
-};
-
-struct clients {
-    struct clients_config config;
-    struct clients_ops ops;
-    void *context;
-    struct list clients;
-    struct hash_map *by_number;
-    struct list jobs;
-    struct hash_map *jobs_by_number;
-};
-
 static void job_check(const struct client_job *job)
 {
     assert(job->number > 0 && job->credits != NULL && job->head->head == job->head);
-    assert(job->head == job || (job->unacked_count == 0 && job->members == 0));
+    assert(job->head == job || (job->unacked_count == 0 && job->members == 0 && job->kept == NULL));
+    assert(job->kept == NULL || job->owner == 0);
     assert(job->unacked_count <= job->unacked_capacity);
     assert(job->unacked_capacity == 0 || job->unacked_first < job->unacked_capacity);
     for (uint32_t i = 0; i < job->subscribers_count; i++)
@@ -100,6 +55,7 @@ struct clients *clients_create(const struct clients_config *config, const struct
     list_init(&clients->jobs);
     clients->by_number = hash_map_create();
     clients->jobs_by_number = hash_map_create();
+    clients->ended = clients_ended_create();
     return clients;
 }
 
@@ -110,6 +66,7 @@ static void job_free(struct clients *clients, struct client_job *job)
     hash_map_destroy(job->credits);
     free(job->subscribers);
     free(job->unacked);
+    clients_kept_destroy(job->kept);
     free(job);
 }
 
@@ -132,6 +89,7 @@ void clients_destroy(struct clients *clients)
         client_free(clients, list_entry(node, struct client, node));
     hash_map_destroy(clients->by_number);
     hash_map_destroy(clients->jobs_by_number);
+    clients_ended_destroy(clients->ended);
     free(clients);
 }
 
@@ -393,7 +351,7 @@ static void said_run(struct clients *clients, const struct client *client,
         send_refused(clients, client->number, request, "the job cannot be read");
     } else {
         event.number = (int64_t)((uint64_t)client->number << 32 | request);
-        event.flag = (flags & CONTROL_RUN_MAY_WAIT) != 0;
+        event.flag = flags;
         event.spec = &spec;
         clients->ops.step(clients->context, &event);
     }
@@ -417,16 +375,37 @@ static void said_end(struct clients *clients, const struct client_job *job,
     step_family(clients, job, &event);
 }
 
+/* What is kept, for one client. */
+struct replay {
+    struct clients *clients;
+    uint32_t client;
+};
+
+static void send_kept(void *context, uint8_t type, const void *payload, size_t bytes)
+{
+    const struct replay *replay = context;
+
+    replay->clients->ops.send(replay->clients->context, replay->client, type, payload, bytes);
+}
+
+static void add_subscriber(struct client_job *job, uint32_t client)
+{
+    unsubscribe_client(job, client);
+    job->subscribers =
+        memory_resize(job->subscribers, (job->subscribers_count + 1) * sizeof(*job->subscribers));
+    job->subscribers[job->subscribers_count++] = client;
+}
+
 static void said_subscribe(struct clients *clients, const struct client *client,
                            struct client_job *job)
 {
-    (void)clients;
+    struct replay replay = {clients, client->number};
+
     if (job->owner == client->number)
         return;
-    unsubscribe_client(job, client->number);
-    job->subscribers =
-        memory_resize(job->subscribers, (job->subscribers_count + 1) * sizeof(*job->subscribers));
-    job->subscribers[job->subscribers_count++] = client->number;
+    add_subscriber(job, client->number);
+    if (job->kept != NULL)
+        clients_kept_replay(job->kept, job->number, send_kept, &replay);
 }
 
 static void said_detach(struct clients *clients, struct client *client, struct client_job *job)
@@ -463,12 +442,16 @@ static void said_request(struct clients *clients, const struct client *client,
     ranges_fini(&request.places);
 }
 
-/* Who wants to hear of its end would wait forever: there is no such job, or it ends with its family. */
-static void refuse_subscribe(struct clients *clients, const struct client *client, uint32_t number,
+/* There is no such job, or it ends with its family: who wants to hear of its end would wait forever, unless that is
+ * known. */
+static void answer_subscribe(struct clients *clients, const struct client *client, uint32_t number,
                              const struct client_job *of)
 {
+    struct replay replay = {clients, client->number};
     char why[96];
 
+    if (of == NULL && clients_ended_replay(clients->ended, number, send_kept, &replay))
+        return; /* nobody has to wait for it */
     if (of == NULL)
         snprintf(why, sizeof(why), "no job %u is running", number);
     else
@@ -488,11 +471,11 @@ static void said_of_job(struct clients *clients, struct client *client, uint8_t 
     int is_own = job != NULL && job->owner == client->number;
 
     if (type == CONTROL_SUBSCRIBE && of != job) {
-        refuse_subscribe(clients, client, number, of);
+        answer_subscribe(clients, client, number, of);
         return;
     }
     if (job == NULL && type == CONTROL_SUBSCRIBE)
-        refuse_subscribe(clients, client, number, NULL);
+        answer_subscribe(clients, client, number, NULL);
     if (job == NULL && !(type == CONTROL_DETACH && number == 0))
         return;
     switch (type) {
@@ -568,6 +551,8 @@ void clients_output(struct clients *clients, uint32_t place, const void *data, s
     if (job == NULL)
         return; /* already reported */
     send_job(clients, job, CONTROL_OUTPUT, data, bytes);
+    if (job->head->kept != NULL)
+        clients_kept_add(job->head->kept, data, bytes);
     if (job->head->owner != 0 && event.number > 0)
         unacked_push(job, place, (uint32_t)event.number);
     else
@@ -614,10 +599,17 @@ static void send_accepted(struct clients *clients, const struct job_action *acti
 {
     struct client_job *job = job_add(clients, action->job, NULL);
     struct buffer payload = {0};
+    uint32_t client = (uint32_t)(action->token >> 32);
 
-    job->owner = (uint32_t)(action->token >> 32);
     control_accepted_encode((uint32_t)action->token, job->number, &payload);
-    send_buffer(clients, job->owner, CONTROL_ACCEPTED, &payload);
+    send_buffer(clients, client, CONTROL_ACCEPTED, &payload);
+    if (!action->is_detached) {
+        job->owner = client;
+        return;
+    }
+    job->kept = clients_kept_create();
+    if (client_find(clients, client) != NULL) /* it may have gone meanwhile */
+        add_subscriber(job, client);
 }
 
 /* A spawned job belongs to who has run the first of its family. */
@@ -675,6 +667,8 @@ static void send_job_end(struct clients *clients, uint32_t number,
     control_put_job(head->number, &payload);
     control_job_end_encode(&head->end, &payload);
     send_job(clients, head, CONTROL_JOB_END, payload.data, payload.length_bytes);
+    clients_ended_add(clients->ended, head->number, &payload, head->kept);
+    head->kept = NULL; /* taken */
     buffer_fini(&payload);
     job_free(clients, head);
 }

@@ -255,19 +255,23 @@ static struct job *add_job(struct instance *instance, const struct job_event *ev
 {
     struct instance_root *root = instance->root;
     uint32_t number = 0;
+    struct job_action *accepted;
     struct job *job;
 
     (void)node_pool_job_add(root->book, 0, &number, NULL); /* numbers do not run out */
     job = job_create(instance, number, event->spec);
-    job->may_wait = event->kind == JOB_EVENT_RUN && event->flag != 0;
+    job->may_wait = event->kind == JOB_EVENT_RUN && (event->flag & CONTROL_RUN_MAY_WAIT) != 0;
     list_append(&root->jobs, &job->node);
     (void)hash_map_put_u64(root->jobs_by_number, number, job);
     root->unreported++;
     root->has_run = 1;
-    if (event->kind == JOB_EVENT_SPAWN)
+    if (event->kind == JOB_EVENT_SPAWN) {
         job_spawn_begin(job, event, actions);
-    else
-        job_actions_add(actions, JOB_ACTION_ACCEPTED, number)->token = (uint64_t)event->number;
+        return job;
+    }
+    accepted = job_actions_add(actions, JOB_ACTION_ACCEPTED, number);
+    accepted->token = (uint64_t)event->number;
+    accepted->is_detached = (event->flag & CONTROL_RUN_DETACHED) != 0;
     return job;
 }
 

@@ -62,8 +62,8 @@ enum job_event_kind {
     JOB_EVENT_SURVEYED, /* message: struct survey of this node */
     JOB_EVENT_GROUP_EMPTY, /* the helper reports that nothing of the job is left here */
     /* root: from its clients */
-    JOB_EVENT_RUN, /* spec (taken over); number: the driver's, returned with ACCEPTED; flag: it may wait
-                      * for slots that other jobs have */
+    JOB_EVENT_RUN,   /* spec (taken over); number: the driver's, returned with ACCEPTED; flag:
+                      * CONTROL_RUN_* */
     JOB_EVENT_SPAWN, /* of a process: job, spec (taken over), and place and number of its request */
     JOB_EVENT_SIGNAL, /* job, number; places: its ranks, NULL: all */
     JOB_EVENT_END,    /* job, end */
@@ -147,7 +147,10 @@ struct job_action {
             uint8_t discard;
         } cut;
         struct job_part *part; /* owned */
-        uint64_t token;
+        struct {
+            uint64_t token;
+            uint8_t is_detached;
+        };
         uint32_t parent;
         struct {
             struct job_spawned *answer; /* owned */

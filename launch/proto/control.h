@@ -36,8 +36,9 @@ enum control_message {
     CONTROL_STDIN,      /* bytes for stdin_rank; empty = end of file; of the client's job only */
     CONTROL_OUTPUT_ACK, /* u32 bytes of output written: credit for the daemons; of the client's
                          * job */
-    CONTROL_SUBSCRIBE, /* nothing: get its streams, texts and end as they come, without credit; REFUSED with
-                         * the job as the request if there is none */
+    CONTROL_SUBSCRIBE, /* nothing: get its streams, texts and end as they come, without credit, and before them
+                         * what is kept of it (launch/job/clients_kept.h), also after its end; REFUSED with the
+                         * job as the request if there is none */
     CONTROL_DETACH, /* nothing: it continues without this client; job 0: the instance does */
     /* of the instance */
     CONTROL_LEAVE,  /* struct control_end: end all jobs and the instance */
@@ -79,7 +80,9 @@ enum control_message {
 
 /* Of RUN. */
 #define CONTROL_RUN_MAY_WAIT 1u /* if other jobs have the slots that it needs; else that ends it */
-#define CONTROL_RUN_FLAGS    1u
+#define CONTROL_RUN_DETACHED \
+    2u /* it goes on without its client, which is a subscriber; its output is kept */
+#define CONTROL_RUN_FLAGS 3u
 
 struct control_hello {
     uint32_t version; /* CONTROL_VERSION */

@@ -89,7 +89,10 @@ like "$(cat "$scratch/wait.err")" '^banyan: job 1: rank 4 on v3 was killed by si
 wait "$attached"
 is $? 138 "and at one who has attached"
 verb wait 1
-fails "a job that has ended" 'no job 1 is running'
+is "$status" 138 "a job that has ended: its status is kept"
+like "$err" '^banyan: job 1: rank 4 on v3 was killed by signal 10' "with the reason"
+verb wait 99
+fails "a job that there never was" 'no job 99 is running'
 BANYAN_INSTANCE=$scratch/none verb ps
 fails "a variable that names none" '^banyan: .BANYAN_INSTANCE: no instance at'
 BANYAN_INSTANCE=$scratch/none verb run -n 1 true

@@ -513,6 +513,8 @@ static int make_request(const struct request_apps *apps, int needs_program,
 
     settings.processes = (uint32_t)request_apps_processes(apps);
     rc = check_together(&settings, error);
+    if (rc == 0)
+        rc = request_instance_check(&settings, error);
     if (rc == 0 && apps->items[0].argc == 0 && needs_program)
         rc = error_set(error, -EINVAL, "no program given; usage: banyan run [OPTIONS] PROGRAM");
     if (rc == 0 && needs_program)
@@ -526,7 +528,8 @@ static int make_request(const struct request_apps *apps, int needs_program,
     if (rc < 0)
         return rc;
     if (request->instance_fd < 0)
-        rc = make_instance(&settings, ops, &nodes, request, error);
+        rc = settings.detach > 0 ? request_instance_missing(error)
+                                 : make_instance(&settings, ops, &nodes, request, error);
     allocation_fini(&request->allocation);
     request->allocation = nodes.allocation; /* moved */
     if (rc == 0 && apps->items[0].argc > 0)
@@ -534,6 +537,8 @@ static int make_request(const struct request_apps *apps, int needs_program,
                                 &request->job.placement.facts, error);
     if (rc == 0 && apps->items[0].argc > 0)
         rc = make_job(apps, ops, request, error);
+    if (settings.detach > 0)
+        request->job.stdin_rank = UINT32_MAX;
     if (rc == -ENOSPC && is_found)
         error_set(error, rc, "%s (in your instance; --instance none makes another)", error->text);
     if (nodes.notice[0] != '\0')
@@ -542,6 +547,7 @@ static int make_request(const struct request_apps *apps, int needs_program,
     request->label = settings.label > 0;
     request->no_wait = settings.no_wait > 0;
     request->timestamp = settings.timestamp;
+    request->detach = settings.detach > 0;
     request->verbose = settings.verbose;
     request->json_path = copy_or_null(settings.json);
     request->json = settings.json_wanted > 0;

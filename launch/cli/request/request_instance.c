@@ -4,6 +4,7 @@
 #include "launch/cli/request/request_instance.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,35 @@
 int request_instance_is_none(const char *name)
 {
     return name == NULL || name[0] == '\0' || strcmp(name, REQUEST_INSTANCE_NONE) == 0;
+}
+
+int request_instance_check(const struct request_settings *settings, struct error *error)
+{
+    const struct {
+        const char *name;
+        int given;
+    } options[] = {
+        {"--timeout", settings->timeout_s > 0},
+        {"--label", settings->label > 0},
+        {"--json", settings->json != NULL},
+        {"--stdin", settings->input != NULL && strcmp(settings->input, "none") != 0},
+    };
+
+    for (size_t i = 0; settings->detach > 0 && i < sizeof(options) / sizeof(options[0]); i++)
+        if (options[i].given)
+            return error_set(
+                error, -EINVAL,
+                "option %s cannot be used with --detach: it belongs to the client that "
+                "stays",
+                options[i].name);
+    return 0;
+}
+
+int request_instance_missing(struct error *error)
+{
+    return error_set(error, -ENOENT,
+                     "option --detach: there is no instance to leave the job in; start one with "
+                     "'banyan start', or name one with --instance DIR");
 }
 
 /* It is a process of a job of an instance, or a descendant of one. */

@@ -15,6 +15,10 @@
 
 /* 1 if it names no instance, or asks for a new one. */
 int request_instance_is_none(const char *name);
+/* -EINVAL if options are given that need the client which --detach does without. */
+int request_instance_check(const struct request_settings *settings, struct error *error);
+/* -ENOENT: --detach, and there is no instance. */
+int request_instance_missing(struct error *error);
 /* The user names none: joins the one that is found, if any: 1, and sets nodes->allocation and
  * request->instance_fd.  The line for --verbose goes to request->notice. */
 int request_instance_join(const struct request_settings *settings, const struct request_ops *ops,

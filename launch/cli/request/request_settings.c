@@ -132,6 +132,11 @@ const struct option_rule run_rules[] = {
              "printed (default: unless options name nodes, $BANYAN_INSTANCE, or the only instance "
              "of the scheduler's job, or outside one of yours; else none)"},
     {.kind = OPTION_FLAG,
+     .name = "detach",
+     FIELD(detach),
+     .help = "print the job's number once it runs, or waits for slots, and leave it in the "
+             "instance; 'banyan attach' and 'banyan wait' come back to it"},
+    {.kind = OPTION_FLAG,
      .name = "no-wait",
      FIELD(no_wait),
      .help = "fail at once if other jobs of the instance have the slots (default: wait)"},

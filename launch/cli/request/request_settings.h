@@ -68,6 +68,7 @@ struct request_settings {
     const char *json;
     const char *instance;
     int no_wait;
+    int detach;
     int daemonize; /* of start */
     const char *on_failure;
     const char *modex;

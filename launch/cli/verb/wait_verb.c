@@ -42,7 +42,8 @@ void wait_verb_help(struct buffer *out)
     buffer_append_string(out, "Usage: banyan wait [OPTIONS] JOB...\n\n"
                               "Waits until these jobs of an instance have ended, and the jobs that "
                               "they have spawned.\nExits with the highest of their exit "
-                              "statuses.\n");
+                              "statuses; those of the last 1,024 jobs that have ended\nare "
+                              "known.\n");
     options_help(wait_rules, out);
 }
 
@@ -51,8 +52,9 @@ void wait_verb_help_attach(struct buffer *out)
     buffer_append_string(
         out, "Usage: banyan attach [OPTIONS] JOB\n\n"
              "Prints what this job of an instance, and those that it has spawned, print "
-             "from now on,\nuntil they have ended. Ctrl-C ends the printing and not the "
-             "job. Exits with the job's\nexit status.\n");
+             "from now on,\nuntil they have ended; of a job of 'banyan run --detach' also what "
+             "it has printed so far\n(the last MiB). Ctrl-C ends the printing and not the job. "
+             "Exits with the job's exit status.\n");
     options_help(attach_rules, out);
 }
 

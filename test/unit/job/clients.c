@@ -81,6 +81,7 @@ static void on_step(void *context, struct job_event *event)
     case JOB_EVENT_RUN:
         accepted.job = ++jobs_given;
         accepted.token = (uint64_t)event->number;
+        accepted.is_detached = (event->flag & CONTROL_RUN_DETACHED) != 0;
         clients_action(clients, &accepted);
         break;
     case JOB_EVENT_END:
@@ -187,7 +188,7 @@ static void hello(uint32_t client, uint32_t version, uint8_t wants)
     say(client, CONTROL_HELLO, &payload);
 }
 
-static void run(uint32_t client, uint32_t request)
+static void run_with(uint32_t client, uint32_t request, uint8_t flags)
 {
     struct buffer payload = {0};
     struct job_spec spec;
@@ -199,10 +200,16 @@ static void run(uint32_t client, uint32_t request)
     spec.apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
     spec.apps[0].argv[0] = memory_copy_string("app");
     spec.apps[0].set = memory_allocate_zeroed(sizeof(char *));
-    line("client %u -> root: RUN request %u", client, request);
-    control_run_encode(request, 0, &spec, &payload);
+    line("client %u -> root: RUN request %u%s", client, request,
+         flags & CONTROL_RUN_DETACHED ? ", detached" : "");
+    control_run_encode(request, flags, &spec, &payload);
     job_spec_fini(&spec);
     say(client, CONTROL_RUN, &payload);
+}
+
+static void run(uint32_t client, uint32_t request)
+{
+    run_with(client, request, 0);
 }
 
 static void of_job(uint32_t client, uint8_t type, const char *name, uint32_t job,
@@ -566,10 +573,52 @@ static void test_waits(void)
             "root ends job 1: the front end went away\n"
             "client 2 is gone\n",
             "a client that vanishes while its job waits");
+    end();
+}
+
+static void test_left(void)
+{
+    begin();
+    hello(2, CONTROL_VERSION, 0);
+    run_with(2, 1, CONTROL_RUN_DETACHED);
+    output(1, 1, "before");
+    clients_gone(clients, 2);
+    line("client 2 is gone");
+    hello(3, CONTROL_VERSION, 0);
+    of_job(3, CONTROL_SUBSCRIBE, "SUBSCRIBE", 1, NULL);
+    output(1, 1, "after");
+    job_ends(1);
+    of_job(3, CONTROL_SUBSCRIBE, "SUBSCRIBE", 1, NULL);
+    of_job(3, CONTROL_SUBSCRIBE, "SUBSCRIBE", 2, NULL);
+    happens("client 2 -> root: HELLO\n"
+            "root -> client 2: WELCOME\n"
+            "client 2 -> root: RUN request 1, detached\n"
+            "root -> client 2: ACCEPTED request 1 as job 1\n"
+            "place 1 -> root: OUTPUT of job 1\n"
+            "root -> client 2: OUTPUT of job 1\n"
+            "root -> place 1: credit of job 1 for 6 bytes\n"
+            "client 2 is gone\n"
+            "client 3 -> root: HELLO\n"
+            "root -> client 3: WELCOME\n"
+            "client 3 -> root: SUBSCRIBE of job 1\n"
+            "root -> client 3: OUTPUT of job 1\n"
+            "place 1 -> root: OUTPUT of job 1\n"
+            "root -> client 3: OUTPUT of job 1\n"
+            "root -> place 1: credit of job 1 for 5 bytes\n"
+            "job 1 has ended\n"
+            "root -> client 3: JOB_END of job 1\n"
+            "client 3 -> root: SUBSCRIBE of job 1\n"
+            "root -> client 3: OUTPUT of job 1\n"
+            "root -> client 3: JOB_END of job 1\n"
+            "client 3 -> root: SUBSCRIBE of job 2\n"
+            "root -> client 3: REFUSED\n",
+            "a job that its client leaves behind, and one who comes back to it twice");
+    end();
 }
 
 int main(void)
 {
+    test_left();
     test_waits();
     allocation_init(&roster);
     allocation_generate(&roster, "n", 2, 4);
