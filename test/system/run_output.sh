@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What `banyan run` and `banyan attach` make of the output of ranks: times and labels.
+# What `banyan run` and `banyan attach` make of the output of ranks: times, labels, files.
 . "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
 . "$srcdir/test/support/run_lib.sh"
 
@@ -22,6 +22,51 @@ is "$(grep -cE "^$nanoseconds \[[01]\] err\$" <<<"$err")" 2 "so have those of st
 ok "the first time lies between start and end" in_order "$before" "$(head -n 1 <<<"$out" | cut -d ' ' -f 1)" "$after"
 run "$banyan" run -n 1 --timestamp printf 'x\ny'
 is "$(grep -cE "^$milliseconds (x|y)\$" <<<"$out")" 2 "--timestamp alone: milliseconds, no label"
+
+# ---- files ----
+cd "$scratch"
+run "$banyan" run --virtual-nodes 3 --slots 4 -n 12 --output 'logs/%h/%2r' --error 'err.%r' \
+    sh -c 'seq 1 1000; echo "bad $BANYAN_NODE" >&2'
+is "$status $out$err" "0 " "output goes to files, and nothing to the terminal"
+is "$(cd logs && find . -type f | LC_ALL=C sort | tr '\n' ' ')" \
+    "./v1/00 ./v1/01 ./v1/02 ./v1/03 ./v2/04 ./v2/05 ./v2/06 ./v2/07 ./v3/08 ./v3/09 ./v3/10 ./v3/11 " \
+    "one for each rank, by node and with zeros"
+is "$(sha256sum logs/*/* | cut -d ' ' -f 1 | sort -u)" "$(seq 1 1000 | sha256sum | cut -d ' ' -f 1)" "each is complete"
+is "$(cat err.0 err.11)" "bad v1
+bad v3" "standard error has its own"
+run "$banyan" run -n 2 --oversubscribe -l --output 'both.%r.%t' sh -c 'echo out; echo err >&2'
+is "$status $out$err $(cat both.0.out both.1.err | tr '\n' ' ')" "0  [0] out [1] err " "%t takes standard error along"
+run "$banyan" run -n 1 --merge --output 'merged.%j.%%' sh -c 'echo out; echo err >&2'
+is "$status $out$err $(sort 'merged.1.%' | tr '\n' ' ')" "0  err out " "--merge, %j and %%"
+run "$banyan" run -n 4 --oversubscribe --merge -l --output-from 1,3 sh -c 'echo out; echo err >&2'
+is "$status $err $(sort <<<"$out" | tr '\n' ' ')" "0  [1] err [1] out [3] err [3] out " "--output-from"
+echo before >once
+run "$banyan" run -n 1 --output once true
+is "$status $(wc -c <once)" "0 0" "a file is emptied also if nothing is printed"
+# More files than may be open.
+run bash -c 'ulimit -n 128; exec "$@"' - "$banyan" run -n 150 --oversubscribe --virtual-nodes 6 --output 'many.%3r' \
+    sh -c 'echo begin; echo end'
+is "$status $(cat many.* | sort | uniq -c | tr -s ' \n' ' ')" "0  150 begin 150 end " "150 files with 128 descriptors"
+
+# ---- what cannot be written ----
+mkdir folder
+echo text >file
+refuses 125 "cannot write output to folder: Is a directory" "a directory is not overwritten" run -n 1 --output folder touch started
+refuses 125 "cannot write output to files in file: Not a directory" "a file is no directory" run -n 1 --error 'file/%r' touch started
+refuses 125 "option --output: 'a.%x': expected %r " "an unknown pattern" run -n 1 --output a.%x touch started
+refuses 125 "option --merge: " "--merge and --error" run -n 1 --merge --error e touch started
+ok "nothing was started" [ ! -e started ]
+is "$(cat file)" text "and nothing overwritten"
+mkdir full.1
+ln -s /dev/full full.0
+run timeout 300 "$banyan" run --json "$scratch/json" -n 2 --oversubscribe --output 'full.%r' \
+    sh -c 'if [ $BANYAN_RANK = 0 ]; then while echo line; do :; done; fi; exec sleep 1000'
+is "$status" 125 "a full disk ends the job"
+is "$err" "banyan: cannot write to full.0: No space left on device" "with one line"
+nothing_left_within 60 "$(session_of "$scratch/json")" "and nothing is left"
+run timeout 300 "$banyan" run -n 2 --oversubscribe --output 'full.%r' \
+    sh -c '[ $BANYAN_RANK = 0 ] || echo line; exec sleep 1000'
+is "$status $err" "125 banyan: cannot write to full.1: Is a directory" "so does a directory in the place of a file"
 
 # ---- attach ----
 : >"$scratch/dir"

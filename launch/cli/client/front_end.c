@@ -17,6 +17,7 @@
 #include "launch/exec/descriptor.h"
 #include "launch/exec/helper_cgroup.h"
 #include "launch/cli/client/front_end_internal.h"
+#include "launch/cli/client/output_files.h"
 #include "launch/exec/session.h"
 #include "launch/proto/exit_status.h"
 
@@ -236,6 +237,9 @@ static void front_end_open(struct front_end *front)
     assert(front->writer == NULL);
     front->writer =
         output_writer_create(loop, STDOUT_FILENO, STDERR_FILENO, &style, &events, front);
+    front->route = (struct output_route){.output = &front->request->output,
+                                         .nodes = &front->request->allocation};
+    output_writer_route(front->writer, &front->route);
     front->timeout = loop_timer_create(loop, on_timeout, front);
     front->patience = loop_timer_create(loop, on_patience, front);
     front->reader = loop_timer_create(loop, on_reader_check, front);
@@ -244,8 +248,23 @@ static void front_end_open(struct front_end *front)
                        front->record.start_ns + front->request->timeout_s * (uint64_t)NS_PER_S);
 }
 
+/* What a file system has accepted may be refused when the file is closed (NFS, quotas). */
+static void close_files(struct front_end *front)
+{
+    struct error error = ERROR_NONE;
+
+    if (output_writer_close_files(front->writer, &error) == 0)
+        return;
+    fprintf(stderr, "banyan: %s\n", error.text);
+    if (front->record.status == 0) {
+        front->record.status = EXIT_STATUS_FAILED;
+        front->record.failure = RUN_FAILURE_OUTPUT;
+    }
+}
+
 static void front_end_close(struct front_end *front)
 {
+    close_files(front);
     front_end_close_user(front);
     buffer_fini(&front->early);
     ranges_fini(&front->children);
@@ -337,6 +356,9 @@ int front_end_run(struct run_request *request, uint64_t start_ns)
     rc = descriptor_require(&error);
     if (rc == 0 && request->json_path != NULL)
         rc = run_summary_open(request->json_path, &record_fd, &error);
+    for (size_t i = 0; rc == 0 && i < 2; i++)
+        if (request->output.patterns[i] != NULL)
+            rc = output_files_prepare(request->output.patterns[i], &error);
     if (rc == 0)
         rc = front_end_live(&front, request, &error);
     if (rc < 0) {

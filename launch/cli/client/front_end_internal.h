@@ -31,6 +31,7 @@ struct front_end {
     struct run_summary record;
     struct loop *loop;
     struct output_writer *writer;
+    struct output_route route;
     struct input_reader *input; /* from CONTROL_STARTED on */
 
     struct channel *channel; /* NULL once it is closed */

@@ -60,6 +60,7 @@ static void on_output(struct front_end *front, uint32_t job, struct wire_reader 
     front_end_phase(front, RUN_PHASE_FIRST_OUTPUT);
     output_writer_put(front->writer,
                       &(struct output_piece){.job = job == front->job ? 0 : job,
+                                             .number = job,
                                              .rank = output.rank,
                                              .place = output.place,
                                              .stream = output.stream,

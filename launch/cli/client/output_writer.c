@@ -12,6 +12,7 @@
 #include "base/buffer.h"
 #include "base/list.h"
 #include "base/time.h"
+#include "launch/cli/client/output_files.h"
 #include "launch/cli/client/output_sink.h"
 
 #define TURN_BYTES_MAX (1024u * 1024) /* written in one turn of the loop, before others run */
@@ -35,6 +36,8 @@ struct piece {
 /* Invariant: no output of the open line's owner is held back. */
 struct sink {
     struct output_writer *writer;
+    struct list_link busy;    /* while it has something to write or report */
+    struct output_file *file; /* opened for each write; NULL: one of the user's descriptors */
     const char *name;
     struct sink_fd to;
     struct loop_watch *watch; /* while it is not writable */
@@ -68,7 +71,11 @@ struct output_writer {
     int discarding;
     struct sink sinks[2];
     struct sink *of_stream[3]; /* 1 and 2 */
+    struct sink *messages;     /* ours */
+    struct list busy;          /* sinks */
     int flush_deferred;
+    const struct output_route *route; /* NULL: all goes to the user's descriptors */
+    struct output_files *files;       /* each has a sink; NULL: without a route */
 };
 
 /* Invariants between two calls. */
@@ -92,8 +99,12 @@ static int writer_has_labels(const struct output_writer *writer)
 
 static void writer_flush(void *context);
 
-static void writer_flush_soon(struct output_writer *writer)
+static void sink_flush_soon(struct sink *sink)
 {
+    struct output_writer *writer = sink->writer;
+
+    if (!list_is_linked(&sink->busy))
+        list_append(&writer->busy, &sink->busy);
     if (!writer->flush_deferred) {
         writer->flush_deferred = 1;
         loop_defer(writer->loop, writer_flush, writer);
@@ -254,7 +265,7 @@ static void sink_wait_over(void *context)
     struct sink *sink = context;
 
     sink_release(sink, 0);
-    writer_flush_soon(sink->writer);
+    sink_flush_soon(sink);
 }
 
 static void sink_hold(struct sink *sink, const struct output_piece *output)
@@ -318,6 +329,11 @@ static size_t sink_write(struct sink *sink)
 {
     size_t written = 0;
 
+    if (sink->file != NULL && sink_left(sink) > 0) {
+        sink->to.fd = output_files_open(sink->writer->files, sink->file);
+        if (sink->to.fd < 0)
+            sink_fail(sink, sink->to.fd);
+    }
     while (sink_left(sink) > 0 && written < TURN_BYTES_MAX) {
         long rc = output_sink_fd_write(&sink->to, sink->ready.data + sink->ready_written_bytes,
                                        sink_left(sink));
@@ -352,7 +368,7 @@ static void sink_trim(struct sink *sink)
     if (sink_left(sink) == 0) {
         buffer_clear(&sink->ready);
         sink->ready_written_bytes = 0;
-        if (sink->ready.capacity_bytes > KEEP_BYTES_MAX)
+        if (sink->ready.capacity_bytes > KEEP_BYTES_MAX || sink->file != NULL)
             buffer_fini(&sink->ready);
     } else if (sink->ready_written_bytes > sink->ready.length_bytes / 2) {
         buffer_consume(&sink->ready, sink->ready_written_bytes);
@@ -364,7 +380,7 @@ static void sink_ready(void *context, int fd, unsigned int ready)
 {
     struct sink *sink = context;
 
-    writer_flush(sink->writer);
+    sink_flush_soon(sink);
 }
 
 /* Waits until the rest can be written. */
@@ -374,7 +390,7 @@ static void sink_wait(struct sink *sink)
         loop_watch_destroy(sink->watch);
         sink->watch = NULL;
     } else if (sink->to.kind == SINK_FILE) {
-        writer_flush_soon(sink->writer);
+        sink_flush_soon(sink);
     } else if (sink->watch == NULL) {
         sink->watch =
             loop_watch_create(sink->writer->loop, sink->to.fd, LOOP_WRITE, sink_ready, sink);
@@ -386,11 +402,16 @@ static void writer_flush(void *context)
     struct output_writer *writer = context;
     size_t put_bytes = 0;
     size_t written_bytes = 0;
+    struct list_link *link, *last = list_last(&writer->busy);
 
     writer->flush_deferred = 0;
-    for (size_t i = 0; i < sizeof(writer->sinks) / sizeof(writer->sinks[0]); i++) {
-        struct sink *sink = &writer->sinks[i];
-        size_t written = sink_write(sink);
+    while (last != NULL && (link = list_first(&writer->busy)) != NULL) {
+        struct sink *sink = list_entry(link, struct sink, busy);
+        size_t written;
+
+        last = link == last ? NULL : last; /* those that come now have the next turn */
+        list_remove(link);
+        written = sink_write(sink);
         written_bytes += written;
         put_bytes += sink_count_written(sink, written);
         sink_trim(sink);
@@ -402,20 +423,76 @@ static void writer_flush(void *context)
 
 /* ---- the interface ---- */
 
-static void sink_init(struct sink *sink, struct output_writer *writer, const char *name, int fd)
+static void sink_init(struct sink *sink, struct output_writer *writer, const char *name,
+                      struct sink_fd to)
 {
-    *sink = (struct sink){.writer = writer, .name = name, .to = output_sink_fd_open(fd)};
-    sink->line_wait_ns = (isatty(fd) ? LINE_WAIT_MS : WHOLE_LINE_WAIT_MS) * (uint64_t)NS_PER_MS;
+    *sink = (struct sink){.writer = writer, .name = name, .to = to};
+    sink->line_wait_ns =
+        (to.fd >= 0 && isatty(to.fd) ? LINE_WAIT_MS : WHOLE_LINE_WAIT_MS) * (uint64_t)NS_PER_MS;
     list_init(&sink->held);
+    list_link_init(&sink->busy);
     sink->timer = loop_timer_create(writer->loop, sink_wait_over, sink);
 }
 
 static void sink_fini(struct sink *sink)
 {
     sink_drop(sink);
+    list_remove(&sink->busy);
     loop_watch_destroy(sink->watch);
     loop_timer_destroy(sink->timer);
-    output_sink_fd_close(&sink->to);
+    if (sink->file == NULL)
+        output_sink_fd_close(&sink->to);
+}
+
+/* All sinks, the user's descriptors first; begin with *cursor = 0; NULL at the end. */
+static struct sink *next_sink(const struct output_writer *writer, size_t *cursor)
+{
+    const size_t own = sizeof(writer->sinks) / sizeof(writer->sinks[0]);
+    size_t at = *cursor < own ? 0 : *cursor - own;
+    struct output_file *file;
+
+    if (*cursor < own)
+        return (struct sink *)&writer->sinks[(*cursor)++];
+    if (writer->files == NULL || (file = output_files_next(writer->files, &at)) == NULL)
+        return NULL;
+    *cursor = own + at;
+    return *output_files_user(file);
+}
+
+static struct sink *sink_of_path(struct output_writer *writer, const char *path)
+{
+    struct output_file *file = output_files_find(writer->files, path);
+    void **user = output_files_user(file);
+    struct sink *sink = *user;
+
+    if (sink != NULL)
+        return sink;
+    sink = memory_allocate_zeroed(sizeof(*sink));
+    sink_init(sink, writer, output_files_path(file), (struct sink_fd){.kind = SINK_FILE, .fd = -1});
+    sink->file = file;
+    *user = sink;
+    return sink;
+}
+
+static struct sink *sink_of_output(struct output_writer *writer, const struct output_piece *output)
+{
+    const struct output_route *route = writer->route;
+    uint8_t stream = route != NULL && route->output->is_merged ? 1 : output->stream;
+    struct request_output_names names = {
+        .job = output->number, .rank = output->rank, .stream = stream};
+    char node[HOST_NAME_BYTES_MAX + 1] = "unknown";
+    struct buffer path = {0};
+    struct sink *sink;
+
+    if (route == NULL || route->output->patterns[stream - 1] == NULL)
+        return writer->of_stream[stream];
+    if (output->place > 0 && output->place <= allocation_nodes(route->nodes))
+        hostlist_name(route->nodes->names, output->place - 1, node);
+    names.node = node;
+    request_output_path(route->output->patterns[stream - 1], &names, &path);
+    sink = sink_of_path(writer, buffer_string(&path));
+    buffer_fini(&path);
+    return sink;
 }
 
 struct output_writer *output_writer_create(struct loop *loop, int stdout_fd, int stderr_fd,
@@ -428,21 +505,50 @@ struct output_writer *output_writer_create(struct loop *loop, int stdout_fd, int
     writer->events = events;
     writer->context = context;
     writer->style = *style;
-    sink_init(&writer->sinks[0], writer, "stdout", stdout_fd);
-    sink_init(&writer->sinks[1], writer, "stderr", stderr_fd);
+    list_init(&writer->busy);
+    sink_init(&writer->sinks[0], writer, "stdout", output_sink_fd_open(stdout_fd));
+    sink_init(&writer->sinks[1], writer, "stderr", output_sink_fd_open(stderr_fd));
     writer->of_stream[1] = &writer->sinks[0];
     writer->of_stream[2] = &writer->sinks[output_sink_fd_same(stdout_fd, stderr_fd) ? 0 : 1];
+    writer->messages = writer->of_stream[2];
     return writer;
+}
+
+void output_writer_route(struct output_writer *writer, const struct output_route *route)
+{
+    assert(writer->route == NULL && route->output != NULL && route->nodes != NULL);
+    writer->route = route;
+    writer->files = output_files_create();
+}
+
+int output_writer_close_files(struct output_writer *writer, struct error *error)
+{
+    return writer->files != NULL ? output_files_close(writer->files, error) : 0;
 }
 
 void output_writer_destroy(struct output_writer *writer)
 {
+    struct sink *sink;
+    size_t cursor = 0;
+
     if (writer == NULL)
         return;
     loop_defer_cancel(writer->loop, writer);
-    sink_fini(&writer->sinks[0]);
-    sink_fini(&writer->sinks[1]);
+    while ((sink = next_sink(writer, &cursor)) != NULL) {
+        sink_fini(sink);
+        if (sink->file != NULL)
+            free(sink);
+    }
+    output_files_destroy(writer->files);
     free(writer);
+}
+
+/* Of spawned jobs all output is shown. */
+static int is_left_out(const struct output_writer *writer, const struct output_piece *output)
+{
+    return writer->route != NULL && output->job == 0 &&
+           !ranges_is_empty(&writer->route->output->from) &&
+           !ranges_contains(&writer->route->output->from, output->rank);
 }
 
 void output_writer_put(struct output_writer *writer, const struct output_piece *output)
@@ -450,18 +556,18 @@ void output_writer_put(struct output_writer *writer, const struct output_piece *
     struct sink *sink;
 
     assert(output->stream == 1 || output->stream == 2);
-    sink = writer->of_stream[output->stream];
+    sink = sink_of_output(writer, output);
     sink_check(sink);
-    if (sink->failed || writer->discarding)
+    if (sink->failed || writer->discarding || is_left_out(writer, output))
         sink->ready_put_bytes += output->data_bytes;
     else
         sink_put(sink, output);
-    writer_flush_soon(writer);
+    sink_flush_soon(sink);
 }
 
 void output_writer_message(struct output_writer *writer, const char *text)
 {
-    struct sink *sink = writer->of_stream[2];
+    struct sink *sink = writer->messages;
 
     sink_check(sink);
     if (sink->failed)
@@ -472,38 +578,44 @@ void output_writer_message(struct output_writer *writer, const char *text)
     sink->state = LINE_START;
     buffer_printf(&sink->ready, "banyan: %s\n", text);
     sink_release(sink, 0);
-    writer_flush_soon(writer);
+    sink_flush_soon(sink);
 }
 
 void output_writer_release(struct output_writer *writer)
 {
-    for (size_t i = 0; i < sizeof(writer->sinks) / sizeof(writer->sinks[0]); i++) {
-        struct sink *sink = &writer->sinks[i];
+    struct sink *sink;
+    size_t cursor = 0;
+
+    while ((sink = next_sink(writer, &cursor)) != NULL) {
         sink_release(sink, 1);
         if (writer_has_labels(writer) && sink->state != LINE_START) {
             buffer_append_string(&sink->ready, "\n");
             sink->line_open = 0;
             sink->state = LINE_START;
         }
+        sink_flush_soon(sink);
     }
-    writer_flush_soon(writer);
 }
 
 void output_writer_discard(struct output_writer *writer)
 {
-    sink_check(&writer->sinks[1]);
-    sink_check(&writer->sinks[0]);
+    struct sink *sink;
+    size_t cursor = 0;
+
     writer->discarding = 1;
-    sink_drop(&writer->sinks[0]);
-    sink_drop(&writer->sinks[1]);
-    writer_flush_soon(writer);
+    while ((sink = next_sink(writer, &cursor)) != NULL) {
+        sink_check(sink);
+        sink_drop(sink);
+        sink_flush_soon(sink);
+    }
 }
 
 size_t output_writer_queued(const struct output_writer *writer)
 {
-    size_t queued = 0;
+    const struct sink *sink;
+    size_t queued = 0, cursor = 0;
 
-    for (size_t i = 0; i < sizeof(writer->sinks) / sizeof(writer->sinks[0]); i++)
-        queued += sink_left(&writer->sinks[i]) + writer->sinks[i].held_bytes;
+    while ((sink = next_sink(writer, &cursor)) != NULL)
+        queued += sink_left(sink) + sink->held_bytes;
     return queued;
 }

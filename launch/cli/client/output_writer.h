@@ -11,7 +11,11 @@
  * non-blocking use (the mode of the user's description is not changed, since others share it),
  * other pipes are polled before each small write, and files are written directly.
  *
- * Memory: bytes put and not yet reported as written; the caller bounds it by credit.
+ * Files of --output and --error are found by the pattern and written in the same way; a file of one
+ * rank holds nothing back.
+ *
+ * Memory: bytes put and not yet reported as written; the caller bounds it by credit; and a few
+ * hundred bytes for each file.
  */
 #ifndef LAUNCH_CLI_CLIENT_OUTPUT_WRITER_H
 #define LAUNCH_CLI_CLIENT_OUTPUT_WRITER_H
@@ -19,9 +23,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "alloc/allocation.h"
 #include "base/error.h"
 #include "fabric/loop.h"
 #include "launch/cli/client/output_label.h"
+#include "launch/cli/request/request_output.h"
 
 /* A user at a terminal waits for a prompt; for a file or a pipe whole lines matter more, even of a
  * rank that is not scheduled for a while. */
@@ -32,13 +38,20 @@ struct output_writer;
 
 /* What a rank has written.  No bytes: its stream has ended, and with it an unfinished line. */
 struct output_piece {
-    uint32_t job; /* of a spawned one, or 0 */
+    uint32_t job;    /* of a spawned one, or 0 */
+    uint32_t number; /* of its job, also of the first */
     uint32_t rank;
     uint32_t place;   /* of its node */
     uint8_t stream;   /* 1 or 2 */
     uint64_t time_ns; /* since 1970, UTC */
     const void *data;
     size_t data_bytes;
+};
+
+/* Where output goes, if not all of it goes to the user's descriptors.  The caller's. */
+struct output_route {
+    const struct request_output *output;
+    const struct allocation *nodes; /* the node of a place */
 };
 
 struct output_writer_events {
@@ -55,6 +68,10 @@ struct output_writer *output_writer_create(struct loop *loop, int stdout_fd, int
                                            const struct output_label_style *style,
                                            const struct output_writer_events *events,
                                            void *context);
+/* Once, before anything is put. */
+void output_writer_route(struct output_writer *writer, const struct output_route *route);
+/* After the last write: -errno and an error that names the file if output may not be in it. */
+int output_writer_close_files(struct output_writer *writer, struct error *error);
 void output_writer_destroy(struct output_writer *writer);
 /* The data is copied. */
 void output_writer_put(struct output_writer *writer, const struct output_piece *output);

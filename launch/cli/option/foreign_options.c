@@ -13,7 +13,6 @@
 #define DAEMON_DEBUG "use -vv, which also prints the daemons' logs"
 #define RECOVERY     "failed ranks are not restarted; --on-failure continue lets the others go on"
 #define NO_SERVER    "there is no server to connect to: each run starts its own daemons"
-#define OUTPUT_FILES "not supported: redirect standard output; -l labels each line with its rank"
 
 const struct foreign_option foreign_options[] = {
     /* How many processes */
@@ -115,15 +114,16 @@ const struct foreign_option foreign_options[] = {
     {"memory-alloc-kinds initial-errhandler", ANY, "not supported: set it in the program"},
     /* Input and output */
     {"i input", "stdin", "use --stdin RANK|none, and redirect standard input with < FILE"},
-    {"o e error output-filename output-directory outfile errfile outfile-pattern errfile-pattern "
-     "open-mode output-from",
-     "label", OUTPUT_FILES},
-    {"output", "label", "use -l to label each line with its rank, or redirect standard output"},
+    {"o output-filename output-directory outfile outfile-pattern", "output",
+     "use --output FILE.%r, a file for each rank, or FILE, one for all"},
+    {"e errfile errfile-pattern", "error",
+     "use --error FILE.%r, a file for each rank, or FILE, one for all"},
+    {"open-mode", "output", "not supported: files of --output are emptied first"},
     {"tag-output prepend-rank", "label", "use -l"},
     {"prepend-pattern", "label", "use -l, which labels each line with its rank"},
     {"timestamp-output", "timestamp", "use --timestamp"},
     {"ordered-output", ANY, "not needed: lines of different ranks are never interleaved"},
-    {"merge-stderr-to-stdout", ANY, "use 2>&1"},
+    {"merge-stderr-to-stdout", "merge", "use --merge"},
     {"u unbuffered stream-buffering", ANY, "not needed: banyan passes output on at once"},
     {"xml xml-file parsable parseable", "json", "use --json FILE, a summary of the run"},
     {"xterm", ANY, "not supported: start 'xterm -e PROGRAM' as the program"},

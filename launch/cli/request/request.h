@@ -13,6 +13,7 @@
 #include "alloc/source.h"
 #include "base/error.h"
 #include "base/node_facts.h"
+#include "launch/cli/request/request_output.h"
 #include "launch/proto/instance_spec.h"
 #include "launch/proto/job_spec.h"
 
@@ -60,7 +61,8 @@ struct run_request {
     uint32_t timeout_s;            /* 0: none */
     char notice[RUN_NOTICE_BYTES]; /* a line for the user, before anything starts; "": none */
     int label;
-    int timestamp;   /* 1: milliseconds, 2: nanoseconds */
+    int timestamp; /* 1: milliseconds, 2: nanoseconds */
+    struct request_output output;
     int verbose;     /* 1: phases, 2: also the daemons' logs */
     int instance_fd; /* of an existing instance, after hello; -1: a new instance */
     int no_wait;     /* for slots of that instance */

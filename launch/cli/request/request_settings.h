@@ -19,6 +19,10 @@ struct request_settings {
     int verbose;
     int label;
     int timestamp;
+    int merge;
+    const char *output;
+    const char *error;
+    const char *output_from;
     int oversubscribe;
     uint32_t processes; /* 0: not given, likewise below */
     uint32_t per_node;

@@ -471,6 +471,131 @@ static void test_times(void)
     bench_close(&bench);
 }
 
+/* ---- files ---- */
+
+struct route_test {
+    struct bench bench;
+    struct request_output output;
+    struct allocation nodes;
+    struct output_route route;
+    char directory[64];
+    char patterns[2][128];
+};
+
+static void route_open(struct route_test *test, const char *out, const char *err, int merged)
+{
+    *test = (struct route_test){.output = {.is_merged = merged}};
+    snprintf(test->directory, sizeof(test->directory), "/tmp/output_writer.XXXXXX");
+    if (mkdtemp(test->directory) == NULL)
+        bail_out("mkdtemp: %s", strerror(errno));
+    snprintf(test->patterns[0], sizeof(test->patterns[0]), "%s/%s", test->directory, out);
+    snprintf(test->patterns[1], sizeof(test->patterns[1]), "%s/%s", test->directory, err);
+    test->output.patterns[0] = out[0] == '/' ? (char *)out : test->patterns[0];
+    test->output.patterns[1] = err[0] != '\0' ? test->patterns[1] : NULL;
+    allocation_init(&test->nodes);
+    allocation_add(&test->nodes, "n1", 1);
+    allocation_add(&test->nodes, "n2", 1);
+    test->route = (struct output_route){.output = &test->output, .nodes = &test->nodes};
+    bench_open(&test->bench, 0, 0);
+    output_writer_route(test->bench.writer, &test->route);
+}
+
+static void route_put(struct route_test *test, uint32_t rank, uint8_t stream, const char *text)
+{
+    test->bench.put_bytes += strlen(text);
+    output_writer_put(test->bench.writer, &(struct output_piece){.number = 3,
+                                                                 .rank = rank,
+                                                                 .place = rank + 1,
+                                                                 .stream = stream,
+                                                                 .data = text,
+                                                                 .data_bytes = strlen(text)});
+}
+
+static void route_holds(const struct route_test *test, const char *name, const char *expected)
+{
+    char path[160], text[256] = "";
+    ssize_t got;
+    int fd;
+
+    snprintf(path, sizeof(path), "%s/%s", test->directory, name);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    got = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+    text[got > 0 ? got : 0] = '\0';
+    is_string(text, expected, "what is in %s", name);
+    if (fd >= 0)
+        close(fd);
+    unlink(path);
+}
+
+static void route_close(struct route_test *test)
+{
+    bench_close(&test->bench);
+    ranges_fini(&test->output.from);
+    allocation_fini(&test->nodes);
+    is_int(rmdir(test->directory), 0, "there is no other file");
+}
+
+static void test_route(void)
+{
+    struct route_test test;
+    struct error error = ERROR_NONE;
+
+    route_open(&test, "%h.%j.%2r.%t", "%h.%j.%2r.%t", 0);
+    for (int i = 0; i < 3; i++) {
+        route_put(&test, 0, 1, "zero\n");
+        route_put(&test, 1, 1, "on");
+        route_put(&test, 1, 2, "bad\n");
+        run_for(&test.bench, LONG_MS);
+    }
+    route_put(&test, 2, 1, "nowhere\n");
+    output_writer_message(test.bench.writer, "rank 1 is slow");
+    run_for(&test.bench, LONG_MS);
+    is_string(seen(&test.bench), "banyan: rank 1 is slow\n", "only messages go to the user");
+    is_uint(test.bench.told_bytes, test.bench.put_bytes, "all is reported as written");
+    is_int(output_writer_close_files(test.bench.writer, &error), 0, "the files can be closed");
+    route_holds(&test, "n1.3.00.out", "zero\nzero\nzero\n");
+    route_holds(&test, "n2.3.01.out", "ononon");
+    route_holds(&test, "n2.3.01.err", "bad\nbad\nbad\n");
+    route_holds(&test, "unknown.3.02.out", "nowhere\n");
+    route_close(&test);
+}
+
+static void test_route_shared(void)
+{
+    struct route_test test;
+
+    route_open(&test, "all", "", 1);
+    ranges_add(&test.output.from, 0, 1);
+    route_put(&test, 0, 1, "be");
+    route_put(&test, 1, 2, "other\n");
+    route_put(&test, 2, 1, "left out\n");
+    route_put(&test, 0, 1, "gin\n");
+    run_for(&test.bench, LONG_MS);
+    is_uint(test.bench.told_bytes, test.bench.put_bytes, "also what is left out is reported");
+    route_holds(&test, "all", "begin\nother\n");
+    is_string(seen(&test.bench), "", "nothing goes to the user");
+    route_close(&test);
+}
+
+static void test_route_full(void)
+{
+    struct route_test test;
+
+    route_open(&test, "/dev/full", "", 0);
+    route_put(&test, 0, 1, "lost\n");
+    run_for(&test.bench, LONG_MS);
+    is_int(test.bench.failures, 1, "a full disk is reported once");
+    is_string(test.bench.failure.text, "cannot write to /dev/full: No space left on device",
+              "with the file's name");
+    route_put(&test, 0, 1, "more\n");
+    route_put(&test, 0, 2, "still\n");
+    run_for(&test.bench, LONG_MS);
+    is_string(seen(&test.bench), "still\n", "others are still written");
+    is_uint(test.bench.told_bytes, test.bench.put_bytes, "what is lost is reported as written");
+    is_int(test.bench.failures, 1, "and the failure is not reported again");
+    route_close(&test);
+}
+
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
@@ -480,6 +605,9 @@ int main(void)
     test_labels();
     test_labels_inside();
     test_times();
+    test_route();
+    test_route_shared();
+    test_route_full();
     test_ended_streams();
     test_long_line();
     test_messages();
