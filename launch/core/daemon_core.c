@@ -307,6 +307,9 @@ static void on_timer(struct daemon_core *core, const struct daemon_event *event)
         assert(core->names != NULL);
         names_timer(core->names);
         break;
+    case DAEMON_TIMER_ACTIVITY:
+        daemon_core_activity_due(core);
+        break;
     default:
         assert(event->id == DAEMON_TIMER_END);
         daemon_core_end_step(core, DAEMON_OUT_PATIENCE);

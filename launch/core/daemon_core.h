@@ -24,6 +24,7 @@
 #include "base/message.h"
 #include "base/ranges.h"
 #include "launch/job/instance.h"
+#include "launch/proto/activity.h"
 #include "overlay/endpoint_types.h"
 
 struct daemon_core;
@@ -92,10 +93,11 @@ struct daemon_event {
 _Static_assert(sizeof(struct daemon_event) <= 128, "steps copy them");
 
 enum daemon_timer {
-    DAEMON_TIMER_JOB,    /* of a job; 0: of the instance */
-    DAEMON_TIMER_END,    /* of the end */
-    DAEMON_TIMER_STALLS, /* root: answers about stalled operations are due */
-    DAEMON_TIMER_NAMES,  /* requests of names may be too late */
+    DAEMON_TIMER_JOB,      /* of a job; 0: of the instance */
+    DAEMON_TIMER_END,      /* of the end */
+    DAEMON_TIMER_STALLS,   /* root: answers about stalled operations are due */
+    DAEMON_TIMER_NAMES,    /* requests of names may be too late */
+    DAEMON_TIMER_ACTIVITY, /* root: answers about what ranks are doing are due */
     DAEMON_TIMER_COUNT
 };
 
@@ -134,6 +136,7 @@ struct daemon_rank_ops {
     void (*feed)(void *context, uint32_t job, uint32_t index, const void *data, size_t bytes);
     uint8_t (*state)(void *context, uint32_t job, uint32_t index); /* as in /proc; 0: unknown */
     void (*survey)(void *context, uint32_t job, uint32_t want, const char *require);
+    void (*activity)(void *context, uint32_t job, uint32_t index, struct activity_rank *ret_rank);
 };
 
 /* The PMI servers of a part; -ENOENT, or false, where there are none. */

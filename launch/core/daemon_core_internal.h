@@ -47,6 +47,7 @@ struct daemon_core {
     uint64_t pulled_bytes;       /* root: under way to them */
     struct list flows;           /* root: struct stdin_flow (daemon_core_push.c) */
     struct list inquiries;       /* root: struct inquiry (daemon_core_request.c) */
+    struct list activities;      /* root: struct activity_inquiry (daemon_core_activity.c) */
     struct list kept;            /* struct kept_event: posted from within a step */
     bool is_stepping;
     bool has_joined;
@@ -170,6 +171,18 @@ void daemon_core_request_close(struct daemon_core *core);
 /* daemon_core_nodes.c: root. */
 /* JOB_MESSAGE_NODES of a client, without the kind.  0, and the answer; or -EBADMSG. */
 int daemon_core_nodes(struct daemon_core *core, struct wire_reader *reader, struct buffer *answer);
+/* daemon_core_activity.c: what ranks are doing. */
+void daemon_core_activity_open(struct daemon_core *core);
+/* JOB_MESSAGE_ACTIVITY, of the root and of a client; reader stands after the kind. */
+int daemon_core_activity_request(struct daemon_core *core, const struct daemon_event *event,
+                                 struct wire_reader *reader);
+void daemon_core_activity_client(struct daemon_core *core, uint32_t client, uint32_t request,
+                                 struct wire_reader *reader);
+void daemon_core_activity_gone(struct daemon_core *core, uint32_t client);
+/* 1 if it is the answer of a node. */
+int daemon_core_activity_reply(struct daemon_core *core, const struct daemon_event *event);
+void daemon_core_activity_due(struct daemon_core *core);
+void daemon_core_activity_close(struct daemon_core *core);
 
 /* daemon_core_silence.c */
 void daemon_core_silence(struct daemon_core *core, uint32_t place, uint64_t silent_ns);

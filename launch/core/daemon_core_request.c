@@ -104,7 +104,7 @@ int daemon_core_request_reply(struct daemon_core *core, const struct daemon_even
         inquiry_go_on(core, inquiry);
         return 1;
     }
-    return 0;
+    return daemon_core_activity_reply(core, event);
 }
 
 static void ask_nodes(struct daemon_core *core, uint32_t client,
@@ -184,6 +184,8 @@ void daemon_core_request_client(struct daemon_core *core, uint32_t client,
         client_asks(core, client, request);
     else if (request->kind == JOB_MESSAGE_NODES)
         client_asks_nodes(core, client, request);
+    else if (request->kind == JOB_MESSAGE_ACTIVITY)
+        daemon_core_activity_client(core, client, request->request, &reader);
     else
         answer(core, client, request->request,
                request->kind == JOB_MESSAGE_CONTROL ? daemon_core_control(core, &reader) : -ENOTSUP,
@@ -197,11 +199,13 @@ void daemon_core_request_gone(struct daemon_core *core, uint32_t client)
 
     if (inquiry != NULL)
         inquiry_free(inquiry);
+    daemon_core_activity_gone(core, client);
 }
 
 void daemon_core_request_open(struct daemon_core *core)
 {
     list_init(&core->inquiries);
+    daemon_core_activity_open(core);
 }
 
 void daemon_core_request_close(struct daemon_core *core)
@@ -210,4 +214,5 @@ void daemon_core_request_close(struct daemon_core *core)
 
     while ((node = list_first(&core->inquiries)) != NULL)
         inquiry_free(list_entry(node, struct inquiry, node));
+    daemon_core_activity_close(core);
 }

@@ -201,6 +201,8 @@ void daemon_core_route_request(struct daemon_core *core, const struct daemon_eve
         rc = map_is_asked_for(core, event, &reader);
     else if (kind == JOB_MESSAGE_NOTICE && daemon_core_is_root(core))
         rc = daemon_core_notice_request(core, event);
+    else if (kind == JOB_MESSAGE_ACTIVITY && event->place == 0)
+        rc = daemon_core_activity_request(core, event, &reader);
     else if (kind == JOB_MESSAGE_PUSH)
         rc = daemon_core_push_request(core, event, &reader);
     else if (kind == JOB_MESSAGE_CONTROL || kind == JOB_MESSAGE_PULL)

@@ -205,6 +205,9 @@ void daemon_watch_signals(struct daemon *daemon);
 
 /* daemon_survey.c */
 /* Has the helper inspect this node; the job logic gets the answer as an event. */
+/* What a local rank is doing. */
+void daemon_query_activity(void *context, uint32_t job, uint32_t index,
+                           struct activity_rank *ret_rank);
 void daemon_survey_start(void *context, uint32_t job, uint32_t want, const char *require);
 void daemon_surveys_close(struct daemon *daemon);
 

@@ -509,6 +509,7 @@ const struct daemon_rank_ops daemon_rank_ops = {
     .feed = ops_feed,
     .state = ops_state,
     .survey = daemon_survey_start,
+    .activity = daemon_query_activity,
 };
 
 /* The PMI servers of a job's part; NULL if there are none. */

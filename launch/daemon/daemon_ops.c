@@ -100,12 +100,19 @@ static void on_names_timer(void *context)
     timer_over(context, DAEMON_TIMER_NAMES, 0);
 }
 
+static void on_activity_timer(void *context)
+{
+    timer_over(context, DAEMON_TIMER_ACTIVITY, 0);
+}
+
 static void open_timers(struct daemon *daemon)
 {
     daemon->job_timers = hash_map_create();
     daemon->timers[DAEMON_TIMER_END] = loop_timer_create(daemon->loop, on_end_timer, daemon);
     daemon->timers[DAEMON_TIMER_STALLS] = loop_timer_create(daemon->loop, on_stalls_timer, daemon);
     daemon->timers[DAEMON_TIMER_NAMES] = loop_timer_create(daemon->loop, on_names_timer, daemon);
+    daemon->timers[DAEMON_TIMER_ACTIVITY] =
+        loop_timer_create(daemon->loop, on_activity_timer, daemon);
 }
 
 static void close_timers(struct daemon *daemon)
@@ -119,6 +126,7 @@ static void close_timers(struct daemon *daemon)
     loop_timer_destroy(daemon->timers[DAEMON_TIMER_END]);
     loop_timer_destroy(daemon->timers[DAEMON_TIMER_STALLS]);
     loop_timer_destroy(daemon->timers[DAEMON_TIMER_NAMES]);
+    loop_timer_destroy(daemon->timers[DAEMON_TIMER_ACTIVITY]);
 }
 
 /* ---- the starter ---- */

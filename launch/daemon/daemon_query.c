@@ -74,3 +74,20 @@ int daemon_query(struct daemon *daemon, const void *data, size_t bytes, struct b
     daemon_check(daemon);
     return rank_query_answer(&place, data, bytes, answer);
 }
+
+void daemon_query_activity(void *context, uint32_t number, uint32_t index,
+                           struct activity_rank *ret_rank)
+{
+    const struct daemon *daemon = context;
+    const struct daemon_job *job = daemon_job_find(daemon, number);
+
+    if (job == NULL)
+        return;
+    assert(index < job->local->count);
+    if (!instance_part_has_ended(daemon_core_instance(daemon->core), number, index)) {
+        ret_rank->state = process_stat_state(job->pids[index]);
+        process_stat_channel(job->pids[index], ret_rank->channel, sizeof(ret_rank->channel));
+    }
+    if (job->rank_pmi != NULL)
+        ret_rank->pmi = (uint8_t)rank_pmi_activity(job->rank_pmi, index);
+}

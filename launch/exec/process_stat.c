@@ -51,3 +51,11 @@ uint64_t process_stat_memory_kib(pid_t pid)
         return 0;
     return pages * (uint64_t)sysconf(_SC_PAGESIZE) / 1024;
 }
+
+/* "0" where it runs, or for others than its owner. */
+void process_stat_channel(pid_t pid, char *text, size_t text_bytes)
+{
+    text[0] = '\0';
+    if (read_file(pid, "wchan", text, text_bytes) > 0 && strcmp(text, "0") == 0)
+        text[0] = '\0';
+}

@@ -5,6 +5,7 @@
 #ifndef LAUNCH_EXEC_PROCESS_STAT_H
 #define LAUNCH_EXEC_PROCESS_STAT_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -12,5 +13,8 @@
 uint8_t process_stat_state(pid_t pid);
 /* Its memory that is not swapped out, in KiB; 0 if there is no such process. */
 uint64_t process_stat_memory_kib(pid_t pid);
+
+/* The name of the function of the kernel in which it waits; "" if it does not, or that cannot be known. */
+void process_stat_channel(pid_t pid, char *text, size_t text_bytes);
 
 #endif

@@ -81,6 +81,8 @@ enum job_message {
     /* launch/proto/feed.h */
     JOB_MESSAGE_FEED,     /* to a node: input of one of its processes */
     JOB_MESSAGE_FEED_END, /* to the root: that process has ended */
+    /* request of the root, and of a client to it: u32 number; its reply: i32 status, struct activity */
+    JOB_MESSAGE_ACTIVITY,
     JOB_MESSAGE_COUNT
 };
 

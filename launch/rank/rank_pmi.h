@@ -15,6 +15,7 @@
 #include "fabric/loop.h"
 #include "launch/job/job.h"
 #include "launch/exec/session.h"
+#include "launch/proto/activity.h"
 #include "launch/rank/pmi_node.h"
 
 struct rank_jobs;
@@ -86,6 +87,8 @@ int rank_pmi_exited(struct rank_pmi *rank_pmi, uint32_t index, int wait_status, 
 /* The state of a rank that has not ended with respect to an operation. */
 enum job_stall_state rank_pmi_stall_state(const struct rank_pmi *rank_pmi,
                                           const struct operation_name *key, uint32_t index);
+/* Its use of PMI, whether it lives or not. */
+enum activity_pmi rank_pmi_activity(const struct rank_pmi *rank_pmi, uint32_t index);
 /* No rank is left here to take part in operations of this set: from now on the services do. */
 void rank_pmi_stand_in(struct rank_pmi *rank_pmi, const struct operation_name *key,
                        const struct ranges *places);

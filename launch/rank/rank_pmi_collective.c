@@ -27,8 +27,9 @@ struct collective {
     uint64_t id;              /* the speaker's */
     struct operation_name key;
     enum pmi_kind kind;
-    uint64_t members; /* its members, whatever the kind */
-    int is_mixed;     /* of several jobs */
+    uint64_t members;   /* its members, whatever the kind */
+    struct ranges here; /* local indexes of them */
+    int is_mixed;       /* of several jobs */
 };
 
 struct collective_set {
@@ -42,6 +43,7 @@ static void collective_free(struct collective *collective)
     assert(collective->speaker->rank_pmi->collectives_count > 0);
     collective->speaker->rank_pmi->collectives_count--;
     list_remove(&collective->node);
+    ranges_fini(&collective->here);
     loop_timer_destroy(collective->timer);
     free(collective);
 }
@@ -233,6 +235,36 @@ static void set_limit(struct collective *collective, uint32_t timeout_ms)
     loop_timer_set(collective->timer, loop_now_ns() + timeout_ms * NS_PER_MS);
 }
 
+static void note_local(const struct rank_pmi *rank_pmi, const struct pmi_collective *wanted,
+                       struct ranges *here)
+{
+    const struct job_local *job = rank_pmi->config.job;
+
+    for (size_t i = 0; i < wanted->members_count; i++) {
+        const struct pmi_process *member = &wanted->members[i];
+        int64_t index;
+
+        if (member->job != job->number)
+            continue;
+        if (member->rank == PMI_RANK_ALL)
+            ranges_add(here, 0, job->count - 1);
+        else if ((index = rank_pmi_local_index(rank_pmi, member->rank)) >= 0)
+            ranges_add(here, (uint32_t)index, (uint32_t)index);
+    }
+}
+
+int rank_pmi_in_collective(const struct rank_pmi *rank_pmi, uint32_t index)
+{
+    struct list_link *node, *spare;
+
+    list_for_each(&rank_pmi->collectives, node, spare)
+    {
+        if (ranges_contains(&list_entry(node, struct collective, node)->here, index))
+            return 1;
+    }
+    return 0;
+}
+
 static int is_lazy(const struct rank_pmi *rank_pmi, const struct collective *collective)
 {
     return collective->kind == PMI_FENCE && !collective->is_mixed && rank_pmi_is_lazy(rank_pmi);
@@ -300,6 +332,7 @@ static void begin_collective(struct speaker *speaker, const struct pmi_collectiv
     collective->members = members;
     collective->speaker = speaker;
     collective->is_mixed = is_mixed;
+    note_local(rank_pmi, wanted, &collective->here);
     set_limit(collective, wanted->timeout_ms);
     collective->key.generation = generation_next(rank_pmi, &key, &places);
     list_append(&rank_pmi->collectives, &collective->node);

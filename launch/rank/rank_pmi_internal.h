@@ -133,6 +133,8 @@ void rank_pmi_collective_close(struct rank_pmi *rank_pmi);
 void rank_pmi_collective(struct speaker *speaker, const struct pmi_collective *collective);
 int rank_pmi_collective_result(struct rank_pmi *rank_pmi, const struct operation_name *key,
                                int status, struct message *payload);
+/* Whether a local rank waits in one for other nodes. */
+int rank_pmi_in_collective(const struct rank_pmi *rank_pmi, uint32_t index);
 /* No rank is left: stands in for them in all operations of others. */
 void rank_pmi_collective_stand_in(struct rank_pmi *rank_pmi);
 /* The last operation of this set that was contributed to, 0: none. */

@@ -115,6 +115,7 @@ static void ops_timer(void *context, enum daemon_timer timer, uint32_t number, u
         return;
     }
     assert(timer == DAEMON_TIMER_END || daemon->place == 0);
+    assert(timer != DAEMON_TIMER_ACTIVITY); /* no simulated client asks */
     *deadline = deadline_ns;
     if (deadline_ns != UINT64_MAX)
         virtual_network_at(machine->sim, deadline_ns, call, owner, deadline_ns);
@@ -245,6 +246,15 @@ static void ops_survey(void *context, uint32_t job, uint32_t want, const char *r
     buffer_fini(&payload);
 }
 
+static void ops_activity(void *context, uint32_t job, uint32_t index,
+                         struct activity_rank *ret_rank)
+{
+    (void)context;
+    (void)job;
+    (void)index;
+    ret_rank->state = 'S';
+}
+
 static const struct daemon_rank_ops rank_ops = {
     .open = ops_open,
     .close = ops_close,
@@ -260,6 +270,7 @@ static const struct daemon_rank_ops rank_ops = {
     .feed = ops_feed,
     .state = ops_state,
     .survey = ops_survey,
+    .activity = ops_activity,
 };
 
 /* ---- their fences ---- */

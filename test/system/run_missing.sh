@@ -93,7 +93,8 @@ if [ -x "$client" ]; then
         "after a while it is said who is missing"
     like "$err" 'timed out after 15 s; fence 1 of job 1: waiting for rank 2 on v3' \
         "and again with the end"
-    is "$(printf '%s\n' "$err" | wc -l)" 2 "and nothing else"
+    like "$err" 'banyan: rank 2 on v3: ' "what each rank is doing then is reported"
+    is "$(printf '%s\n' "$err" | grep -c 'fence 1')" 2 "and that is all of the fence"
     ends unput
     is $status 124 "a value that a rank does not put: the time is over"
     like "$err" 'others wait for data that rank 3 on v4 has not committed \(alive, stopped in state T\)' \

@@ -161,9 +161,8 @@ static void on_patience(void *context)
         loop_stop(front->loop); /* it cannot be killed */
 }
 
-static void on_timeout(void *context)
+void front_end_time_over(struct front_end *front)
 {
-    struct front_end *front = context;
     char text[96];
 
     if (front->has_job_end)
@@ -172,6 +171,15 @@ static void on_timeout(void *context)
     front->end_wishes++;
     front_end_fail(front, EXIT_STATUS_TIMED_OUT, RUN_FAILURE_TIMEOUT, text);
     front_end_watch_reader(front);
+}
+
+static void on_timeout(void *context)
+{
+    struct front_end *front = context;
+
+    front_end_check(front);
+    if (front->has_job_end || !front_end_activity_ask(front))
+        front_end_time_over(front);
 }
 
 /* The user wants us to end: the reader of our output may take the rest, but must not stall.  Output

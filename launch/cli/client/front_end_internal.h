@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The front end's parts: front_end.c (life and end), front_end_root.c (messages and end of the
+ * The front end's parts: front_end.c (life and end), front_end_activity.c (what ranks do at a time-out), front_end_root.c (messages and end of the
  * root), front_end_user.c (the user's input and signals).  For them only.
  */
 #ifndef LAUNCH_CLI_CLIENT_FRONT_END_INTERNAL_H
@@ -47,7 +47,8 @@ struct front_end {
     struct loop_timer *timeout;  /* of --timeout */
     struct loop_timer *patience; /* for the root, once it was asked to end something */
     struct loop_timer *reader;   /* for the reader of our output, once the user wants us to end */
-    int end_wishes;              /* how often the user asked for the end */
+    int asks_activity; /* what the ranks do: the time is over, and timeout waits for the answer */
+    int end_wishes;    /* how often the user asked for the end */
     int ending_at_once;
     int root_killed;  /* by us */
     int reader_moved; /* something was written since the last check */
@@ -74,6 +75,16 @@ void front_end_watch_reader(struct front_end *front);
 void front_end_message(struct front_end *front, const char *text);
 /* For --verbose, with the time since the start. */
 void front_end_phase(struct front_end *front, enum run_phase phase);
+
+/* Ends the job: its time is over. */
+void front_end_time_over(struct front_end *front);
+
+/* front_end_activity.c */
+/* 1: front_end_time_over follows when the root has answered, or has not within some seconds; 0: there is nothing to
+ * ask. */
+int front_end_activity_ask(struct front_end *front);
+/* CONTROL_ANSWER; -EBADMSG */
+int front_end_activity_answer(struct front_end *front, struct wire_reader *reader);
 
 /* front_end_root.c */
 void front_end_attach_root(struct front_end *front, int channel_fd);

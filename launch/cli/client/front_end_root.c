@@ -221,6 +221,10 @@ static void on_message(void *context, uint8_t type, const void *payload, size_t 
     case CONTROL_TEXT:
         on_text(front, &reader);
         break;
+    case CONTROL_ANSWER:
+        if (front_end_activity_answer(front, &reader) < 0)
+            on_unreadable(front);
+        break;
     case CONTROL_JOB_END:
         on_job_end(front, &reader);
         break;

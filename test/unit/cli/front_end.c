@@ -24,7 +24,9 @@
 
 #include "base/log.h"
 #include "fabric/loop.h"
+#include "launch/proto/activity.h"
 #include "launch/proto/control.h"
+#include "launch/proto/job_wire.h"
 #include "launch/daemon/root.h"
 
 #define LARGE_BYTES (1024u * 1024)
@@ -550,14 +552,74 @@ static void play_slow_start(struct played *root)
     say_end(root, end.status, end.reason);
 }
 
+/* Answers what the ranks are doing, or that it cannot, before it ends the job. */
+static void answer_activity(struct played *root, int status)
+{
+    static const struct activity_rank sleeps = {
+        .state = 'S', .pmi = ACTIVITY_PMI_WAITS, .channel = "pipe_read"};
+    struct control_answer answer = {.status = status};
+    struct control_request asked = {.request = 0};
+    struct activity activity = {0};
+    struct buffer data = {0}, payload = {0};
+    struct wire_reader reader;
+
+    if (!hear_type(root, CONTROL_REQUEST))
+        return;
+    wire_reader_init(&reader, root->payload.data, root->payload.length_bytes);
+    if (control_request_decode(&asked, &reader) < 0 || asked.kind != JOB_MESSAGE_ACTIVITY)
+        return;
+    for (uint32_t rank = 0; rank < 4; rank++)
+        activity_add(&activity, &sleeps, rank, 1);
+    for (uint32_t rank = 4; rank < 30; rank++)
+        activity_add(&activity,
+                     &(struct activity_rank){.state = 'R', .channel = {(char)('a' + rank - 4)}},
+                     rank, 1);
+    ranges_add(&activity.silent, 1, 1);
+    activity_encode(&activity, &data);
+    answer.request = asked.request;
+    if (status == 0)
+        answer.data = (struct wire_bytes){.data = data.data, .length_bytes = data.length_bytes};
+    control_answer_encode(&answer, &payload);
+    say(root, CONTROL_ANSWER, &payload);
+    buffer_fini(&data);
+    buffer_fini(&payload);
+    activity_fini(&activity);
+}
+
+static void play_activity(struct played *root)
+{
+    answer_activity(root, 0);
+    play_slow_start(root);
+}
+
+static void play_ignorant(struct played *root)
+{
+    answer_activity(root, -ENOENT);
+    play_slow_start(root);
+}
+
 static void test_timeout(void)
 {
     struct user user;
+    const char *text;
 
     request.timeout_s = 1;
-    user_start(&user, play_slow_start);
+    user_start(&user, play_ignorant);
     is_int(user_finish(&user), 124, "a time-out has its status");
     is_string(complained(&user), "banyan: timed out after 1 s\n", "and its words");
+    user_fini(&user);
+    user_start(&user, play_activity);
+    is_int(user_finish(&user), 124, "likewise");
+    text = complained(&user);
+    ok(strncmp(text, "banyan: ranks 0-3 on ", 21) == 0, "the largest group is first");
+    has_string(text,
+               ": sleeping (S) in pipe_read, waiting in a fence or barrier\nbanyan: rank 4 on ",
+               "and what its ranks do, then the others");
+    has_string(text,
+               "\nbanyan: and 9 more ranks, in other states\nbanyan: no answer within 2.5 s from ",
+               "but no more than 20 lines");
+    ok(strstr(text, "rank 20 ") != NULL && strstr(text, "rank 21 ") == NULL,
+       "of which 18 are groups");
     request.timeout_s = 0;
     user_fini(&user);
 }

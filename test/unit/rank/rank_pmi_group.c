@@ -235,6 +235,7 @@ static void test_stalls(void)
     heard("contribute to 1 of 1-2\nstalled in 1 of 1-2 for ranks 0,2\n",
           "that a barrier waits for other nodes for long is reported");
     first = last;
+    is_int(rank_pmi_activity(job.rank_pmi, 1), ACTIVITY_PMI_CONNECTED, "rank 1 is connected");
     is_int(rank_pmi_stall_state(job.rank_pmi, &first, 0), JOB_ROLL_ARRIVED, "rank 0 is there");
     is_int(rank_pmi_stall_state(job.rank_pmi, &first, 1), JOB_ROLL_RUNNING, "rank 1 is not");
     result(&job, &first, -ETIMEDOUT, 0);
@@ -291,6 +292,7 @@ static void test_all_ended(void)
     for (uint32_t i = 0; i < 2; i++) {
         says(&job, i, "cmd=finalize\n", "cmd=finalize_ack rc=0\n");
         is_int(rank_pmi_exited(job.rank_pmi, i, 0, 0), 0, "rank %u ends in order", i);
+        is_int(rank_pmi_activity(job.rank_pmi, i), ACTIVITY_PMI_FINALIZED, "and has finalized");
     }
     heard("", "a node whose ranks have finalized joins nothing in advance");
     rank_pmi_stand_in(job.rank_pmi, &asked, &job.local.places);
