@@ -240,6 +240,21 @@ static int is_letters(const struct option_rule *rules, const char *word)
     return 1;
 }
 
+int options_words(const struct option_rule *rules, const char *word)
+{
+    const char *at = word + 1;
+    struct given given = {0};
+
+    assert(word[0] == '-' && word[1] != '\0');
+    if (!match_name(rules, word, &given)) {
+        if (!is_letters(rules, word))
+            return 0;
+        while (*at != '\0')
+            (void)match_letter(rules, &at, &given);
+    }
+    return takes_value(given.rule) && given.value == NULL ? 2 : 1;
+}
+
 static int refuse_unknown(const struct option_rule *rules, const char *word, struct error *error)
 {
     const char *names[WORDS_MAX];

@@ -71,6 +71,8 @@ struct option_rule {
  * and what is allowed.  argv must outlive settings. */
 int options_parse(const struct option_rule *rules, int argc, char *const *argv, void *settings,
                   int *ret_next, struct error *error);
+/* How many words an option takes: 1, or 2 if its value is the next word; 0: no rule has it. */
+int options_words(const struct option_rule *rules, const char *word);
 /* Appends the table as help, 80 columns wide. */
 void options_help(const struct option_rule *rules, struct buffer *out);
 /* What --version prints. */

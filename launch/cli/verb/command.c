@@ -22,6 +22,7 @@
 #include "launch/cli/verb/kill_verb.h"
 #include "launch/cli/verb/map_verb.h"
 #include "launch/cli/verb/node_verb.h"
+#include "launch/cli/verb/personality_verb.h"
 #include "launch/cli/verb/ps_verb.h"
 #include "launch/cli/verb/stop_verb.h"
 #include "launch/cli/verb/this_machine.h"
@@ -324,10 +325,13 @@ static int command_first(int *argc, char **argv, struct error *error)
 
 int command_main(int argc, char **argv)
 {
+    const struct personality *personality = personality_verb_find(argv[0]);
     const struct verb *verb;
     struct error error;
     int rc = 0;
 
+    if (personality != NULL)
+        return personality_verb(personality, argc, argv, verb_run);
     if (argc > 2 && strcmp(argv[1], ON_RELAY_VERB) == 0)
         return verb_relay(argc - 2, argv + 2);
     if (argc < 2) {
