@@ -74,7 +74,7 @@ done <<'EOT'
 --n=0 hostname|must be a whole number from 1
 --mca btl tcp,self hostname|: banyan reads no MCA parameters.* -x OMPI_MCA_NAME=VALUE
 --prefix /usr hostname|: not needed; --banyand PATH
---app file|: put the programs on the command line
+--app file|: use --app-file FILE
 -o out.%t hostname|: not supported: redirect
 --wait 3 hostname|: a job ends with its last rank
 -p debug hostname|: an option of the scheduler
