@@ -515,6 +515,7 @@ static int make_request(const struct request_apps *apps, int needs_program,
     rc = check_together(&settings, error);
     if (rc == 0)
         rc = request_instance_check(&settings, error);
+    if (rc == 0)
         rc = request_output_make(&settings, &request->output, error);
     if (rc == 0 && apps->items[0].argc == 0 && needs_program)
         rc = error_set(error, -EINVAL, "no program given; usage: banyan run [OPTIONS] PROGRAM");

@@ -21,6 +21,7 @@ static struct level level_of(const struct fabric_model *model, uint32_t depth)
 {
     struct level level = {.switches = 0, .least = UINT32_MAX};
 
+    assert(depth < FABRIC_LEVELS_MAX);
     for (uint32_t i = 0; i < model->switches_count; i++) {
         const struct fabric_switch *own = &model->switches[i];
 
@@ -51,6 +52,7 @@ void fabric_report_text(const struct fabric_model *model, struct buffer *out)
 {
     uint32_t levels = fabric_model_levels(model);
 
+    assert(model->vertices_count > 0 && model->planes_count > 0);
     buffer_printf(out, "%u %s on %u %s, %u %s of switches\n", model->vertices_count,
                   plural(model->vertices_count, "NIC", "NICs"), model->nodes_count,
                   plural(model->nodes_count, "node", "nodes"), levels,

@@ -52,7 +52,7 @@ static void plan_include(struct plan *plan, const struct svg_box *cell)
     struct svg_box *package = &plan->packages[plan->packages_count - 1];
     uint32_t right = cell->x + cell->width, bottom = cell->y + cell->height;
 
-    assert(plan->packages_count > 0);
+    assert(plan->packages_count > 0 && cell->y >= package->y);
     if (right + PADDING > package->x + package->width)
         package->width = right + PADDING - package->x;
     if (bottom + PADDING > package->y + package->height)
@@ -188,6 +188,7 @@ static void draw_cell(const struct map_report *report, const struct plan *plan, 
     const char *fill = count > 0 ? colour_of(ranges_min(&ranks)) : FREE;
     char text[16] = "";
 
+    assert(cell < plan->count);
     if (plan->topology != NULL) {
         if (!ranges_contains(plan->allowed, plan->topology->os[cell]))
             fill = NOT_ALLOWED;

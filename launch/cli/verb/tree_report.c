@@ -133,6 +133,7 @@ static void print_summary(const struct tree_report *report, struct buffer *out)
 {
     uint64_t nodes = report->rows[0].below;
 
+    assert(report->rows_count > 0 && report->rows[0].level == 0);
     buffer_printf(out, "%llu node%s, radix %u, %u level%s below the root\n",
                   (unsigned long long)nodes, nodes == 1 ? "" : "s", report->tree->radix,
                   tree_depth(report->tree), tree_depth(report->tree) == 1 ? "" : "s");
