@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "launch/proto/control.h"
 
-#define HEADER_BYTES    9u           /* job, rank, stream: what follows is output */
+#define HEADER_BYTES    21u          /* job, rank, stream, time, place: what follows is output */
 #define PIECE_BYTES_MAX (16u * 1024) /* up to which output of one rank is joined */
 
 struct kept_piece {
@@ -60,7 +60,7 @@ void clients_kept_destroy(struct clients_kept *kept)
     free(kept);
 }
 
-/* The last piece, if it goes on with the same stream of the same rank.  A piece without output ends a line. */
+/* The last piece, if it goes on with the same stream of the same rank, read at the same time.  A piece without output ends a line. */
 static struct kept_piece *piece_to_join(const struct clients_kept *kept, const void *payload,
                                         size_t bytes)
 {

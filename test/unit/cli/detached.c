@@ -126,12 +126,14 @@ static int begin(void)
 static void test_started(void)
 {
     const struct control_started started = {.processes = 1, .nodes = 1};
+    const struct control_output output = {.stream = 1,
+                                          .bytes = {(const unsigned char *)"hello\n", 6}};
     struct buffer payload = {0};
     int fd = begin();
 
     say_accepted(7);
     control_put_job(7, &payload);
-    control_output_encode(0, 1, "hello\n", 6, &payload);
+    control_output_encode(&output, &payload);
     say(CONTROL_OUTPUT, &payload);
     control_put_job(7, &payload);
     control_started_encode(&started, &payload);

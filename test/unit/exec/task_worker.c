@@ -178,18 +178,21 @@ static void add_task(void *context, uint32_t task)
     buffer_printf(context, "%u ", task);
 }
 
-/* The first of three waits for a file that appears when the others have been given back. */
+/* The first of three has begun, and waits until the others have been given back. */
 static void test_recall(struct worker *worker)
 {
     char path[] = "/tmp/task_worker.XXXXXX";
-    char script[128];
+    char script[160], begun[sizeof(path) + 8];
     struct buffer recall = {0}, returned = {0};
     struct task_frame frame;
     size_t bytes;
     int fd = mkstemp(path);
 
-    snprintf(script, sizeof(script), "while [ -e %s ]; do sleep 0.01; done", path);
+    snprintf(begun, sizeof(begun), "%s.begun", path);
+    snprintf(script, sizeof(script), ": >%s; while [ -e %s ]; do sleep 0.01; done", begun, path);
     give(worker, 30, script, NULL, NULL);
+    while (access(begun, F_OK) != 0)
+        usleep(1000); /* until then it is the worker's to give back, too */
     give(worker, 31, "true", NULL, NULL);
     give(worker, 32, "true", NULL, NULL);
     task_frame_put_recall(&recall);
@@ -202,6 +205,7 @@ static void test_recall(struct worker *worker)
     buffer_consume(&worker->seen, bytes);
     is_string(buffer_string(&returned), "31 32 ", "with what had not begun");
     unlink(path);
+    unlink(begun);
     is_uint(wait_ended(worker), 30, "the first goes on to its end");
     give(worker, 33, "true", NULL, NULL);
     is_uint(wait_ended(worker), 33, "and others follow");

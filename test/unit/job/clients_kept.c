@@ -40,10 +40,12 @@ static void on_message(void *context, uint8_t type, const void *payload, size_t 
 static void writes(struct clients_kept *kept, uint32_t rank, uint8_t stream, const char *text,
                    size_t bytes)
 {
+    const struct control_output output = {
+        .rank = rank, .stream = stream, .bytes = {(const unsigned char *)text, bytes}};
     struct buffer payload = {0};
 
     control_put_job(5, &payload);
-    control_output_encode(rank, stream, text, bytes, &payload);
+    control_output_encode(&output, &payload);
     clients_kept_add(kept, payload.data, payload.length_bytes);
     buffer_fini(&payload);
 }
