@@ -107,12 +107,48 @@ void helper_cgroup_kill(int fd)
     close(kill_fd);
 }
 
+/* The names of those directly below; each ends with a NUL. */
+static void list_children(const char *path, struct buffer *names)
+{
+    DIR *directory = opendir(path);
+    struct dirent *entry;
+
+    while (directory != NULL && (entry = readdir(directory)) != NULL)
+        if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+            buffer_append(names, entry->d_name, strlen(entry->d_name) + 1);
+    if (directory != NULL)
+        closedir(directory);
+}
+
+/* Removes those below that processes of the job have made, from the innermost outward, as far as nobody is left there. */
+static void remove_below(const char *path)
+{
+    struct buffer names = {0};
+    size_t next = 0;
+
+    assert(path[0] == '/');
+    list_children(path, &names);
+    while (next < names.length_bytes) {
+        const char *name = (const char *)names.data + next;
+        char *child = memory_printf("%s/%s", path, name);
+
+        next += strlen(name) + 1;
+        if (rmdir(child) < 0 && errno == EBUSY) {
+            remove_below(child);
+            (void)rmdir(child);
+        }
+        free(child);
+    }
+    buffer_fini(&names);
+}
+
 int helper_cgroup_remove(const char *path, int fd)
 {
     if (path == NULL || rmdir(path) == 0 || errno != EBUSY)
         return 1;
     helper_cgroup_kill(fd);
-    return 0;
+    remove_below(path);
+    return 0; /* also if only zombies are left: they are to be reaped before the group counts as gone */
 }
 
 void helper_cgroup_disable(void)
@@ -134,8 +170,9 @@ static int is_left(int parent_fd, const char *name)
            status.st_uid == geteuid() && !orphan_helper_lives(pid);
 }
 
-static int clean_one(int parent_fd, const char *name)
+static int clean_one(const char *parent, int parent_fd, const char *name)
 {
+    char *path;
     int fd, rc = 0;
 
     if (!is_left(parent_fd, name))
@@ -145,13 +182,16 @@ static int clean_one(int parent_fd, const char *name)
         return errno == ENOENT ? 0 : -errno;
     helper_cgroup_kill(fd);
     close(fd);
+    path = memory_printf("%s/%s", parent, name);
     /* What was killed needs a moment to leave. */
     for (int i = 0; i < CLEAN_PAUSES; i++) {
+        remove_below(path);
         rc = unlinkat(parent_fd, name, AT_REMOVEDIR) == 0 || errno == ENOENT ? 0 : -errno;
         if (rc != -EBUSY)
             break;
         usleep(CLEAN_PAUSE_US);
     }
+    free(path);
     return rc;
 }
 
@@ -165,7 +205,7 @@ void helper_cgroup_clean(void)
         return;
     while ((entry = readdir(directory)) != NULL)
         if (entry->d_type == DT_DIR)
-            (void)clean_one(dirfd(directory), entry->d_name);
+            (void)clean_one(parent, dirfd(directory), entry->d_name);
     closedir(directory);
 }
 
@@ -209,14 +249,11 @@ int helper_cgroup_remove_left(const char *path)
     assert(name != NULL);
     parent = memory_printf("%.*s", (int)(name - path), path);
     fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    rc = fd < 0 ? (errno == ENOENT ? 0 : -errno) : -EBUSY;
+    for (int i = 0; i < CLEAN_ROUNDS && rc == -EBUSY && fd >= 0; i++)
+        rc = clean_one(parent, fd, name + 1);
+    if (fd >= 0)
+        close(fd);
     free(parent);
-    if (fd < 0)
-        return errno == ENOENT ? 0 : -errno;
-    for (int i = 0; i < CLEAN_ROUNDS; i++) {
-        rc = clean_one(fd, name + 1);
-        if (rc != -EBUSY)
-            break;
-    }
-    close(fd);
     return rc;
 }

@@ -14,7 +14,8 @@
 /* The path (free()) and *ret_fd of a new cgroup, or NULL and -1. */
 char *helper_cgroup_create(uint32_t group, int *ret_fd);
 void helper_cgroup_kill(int fd);
-/* 1 if it no longer exists (or never did); 0 if a process still lives in it, which is killed. */
+/* Removes it, and those that processes of the job have made below it: 1 if it no longer exists (or never did); 0 if a
+ * process is left in one of them, which is killed and leaves a moment later. */
 int helper_cgroup_remove(const char *path, int fd);
 /* This process makes no more of them: the system refused one after all. */
 void helper_cgroup_disable(void);
