@@ -671,6 +671,12 @@ int link_set_export_key(const struct link_set *set, uint32_t place, uint32_t fro
     return tls_export_key(peer->link->tls, from, to, ret_key);
 }
 
+void link_set_copy_secret(const struct link_set *set, unsigned char ret_secret[LINK_SECRET_BYTES])
+{
+    assert(set->secret != NULL);
+    memcpy(ret_secret, set->secret, LINK_SECRET_BYTES);
+}
+
 void link_set_addresses(const struct link_set *set, struct addresses *ret_addresses)
 {
     *ret_addresses = set->addresses;

@@ -75,6 +75,8 @@ void link_set_finish(struct link_set *set, void (*finished)(void *context), void
 const struct transport_ops *link_set_ops(void); /* transport = struct link_set * */
 /* Where it listens, with the actual ports. */
 void link_set_addresses(const struct link_set *set, struct addresses *ret_addresses);
+/* The session's secret, for a daemon that is started later.  The caller clears its copy. */
+void link_set_copy_secret(const struct link_set *set, unsigned char ret_secret[LINK_SECRET_BYTES]);
 /* The key shared by both ends of the link to place for messages sent outside the link
  * (fabric/tls_seal.h, TLS_SEAL_KEY_BYTES).  0, -ENOTCONN or -EPROTO. */
 int link_set_export_key(const struct link_set *set, uint32_t place, uint32_t from, uint32_t to,

@@ -130,6 +130,20 @@ static void on_start(struct daemon_core *core, const struct daemon_event *event)
         core->ops->starter->start(core->context, tree_cut(&tree, core->range, i));
 }
 
+/* The next place of a child's range heads it, and starts the others. */
+static void start_heir(struct daemon_core *core, uint32_t place)
+{
+    struct tree tree = {.places = core->spec->places, .radix = core->spec->radix};
+
+    for (uint32_t i = 0; i < tree_cut_count(&tree, core->range); i++) {
+        struct range range = tree_cut(&tree, core->range, i);
+
+        if (place >= range.first && place < range.last)
+            core->ops->starter->start(core->context,
+                                      (struct range){.first = place + 1, .last = range.last});
+    }
+}
+
 static void on_place_failed(struct daemon_core *core, const struct daemon_event *event)
 {
     struct job_event failed = {
@@ -139,6 +153,8 @@ static void on_place_failed(struct daemon_core *core, const struct daemon_event 
         return;
     daemon_core_job(core, &failed);
     core->tree->place_failed(core->tree_context, event->place);
+    if (core->spec->nodes_min > 0 && event->type != 0)
+        start_heir(core, event->place);
     daemon_core_end_check_idle(core);
 }
 

@@ -55,7 +55,7 @@ enum daemon_event_kind {
     DAEMON_EVENT_HELPER_LOST,
     /* from the starter */
     DAEMON_EVENT_START,        /* start the daemons of the child ranges */
-    DAEMON_EVENT_PLACE_FAILED, /* place, text */
+    DAEMON_EVENT_PLACE_FAILED, /* place, text, type: 1 if it has started none of those below it */
     DAEMON_EVENT_LINE,         /* place (0: of all), text: from a daemon that has not joined */
     DAEMON_EVENT_IDLE,         /* a process of the starter has ended */
     /* root: from its clients; place: the client's number, the one that began the instance is 1 */

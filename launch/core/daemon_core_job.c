@@ -77,6 +77,14 @@ static void reply_spawned(struct daemon_core *core, const struct job_action *act
     buffer_fini(&answer);
 }
 
+static void leave_out(struct daemon_core *core, const struct ranges *places)
+{
+    uint32_t place = 0;
+
+    for (; ranges_next(places, place, &place); place++)
+        core->tree->place_failed(core->tree_context, place);
+}
+
 /* Actions of the root: for clients and timers. */
 static void run_at_root(struct daemon_core *core, const struct job_action *action)
 {
@@ -88,6 +96,9 @@ static void run_at_root(struct daemon_core *core, const struct job_action *actio
     case JOB_ACTION_LEAVE:
         daemon_core_end_leave(
             core, core->tree->is_complete(core->tree_context) ? LEAVE_MS : LEAVE_INCOMPLETE_MS);
+        break;
+    case JOB_ACTION_LEAVE_OUT:
+        leave_out(core, &action->places);
         break;
     case JOB_ACTION_SPAWNED:
         reply_spawned(core, action);

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "fabric/secret.h"
 #include "launch/daemon/daemon_internal.h"
 #include "launch/daemon/join_root.h"
 #include "launch/start/boot_tell.h"
@@ -22,8 +23,10 @@ void daemon_start_child(struct daemon *daemon, struct range range)
     assert(range.first > daemon->record.range.first && range.last <= daemon->record.range.last);
     link_set_addresses(daemon->links, &addresses);
     boot_record_child(&daemon->record, &addresses, range, &child);
+    link_set_copy_secret(daemon->links, child.instance.secret); /* the record's was wiped */
     starter_start(daemon->starter, &child);
     boot_record_fini(&child);
+    secret_clear_stack();
 }
 
 /* Starts the heads of the child ranges; each head starts its own children.  A one-shot starter is
@@ -97,8 +100,10 @@ const char *daemon_place_name(const struct daemon *daemon, uint32_t place,
 static void starter_failed(void *context, uint32_t place, const struct error *why)
 {
     const struct daemon *daemon = context;
-    struct daemon_event event = {
-        .kind = DAEMON_EVENT_PLACE_FAILED, .place = place, .text = why->text};
+    struct daemon_event event = {.kind = DAEMON_EVENT_PLACE_FAILED,
+                                 .place = place,
+                                 .text = why->text,
+                                 .type = (uint8_t)starter_is_barren(daemon->starter, place)};
 
     daemon_check(daemon);
     assert(place > daemon->record.range.first && place <= daemon->record.range.last);

@@ -720,9 +720,10 @@ void clients_answer(struct clients *clients, uint32_t number, const struct contr
     send_buffer(clients, number, CONTROL_ANSWER, &payload);
 }
 
-static void send_ready(struct clients *clients)
+static void send_ready(struct clients *clients, const struct ranges *absent)
 {
-    struct control_ready ready = {.nodes = allocation_nodes(clients->config.roster)};
+    struct control_ready ready = {.nodes = allocation_nodes(clients->config.roster) -
+                                           (uint32_t)ranges_count(absent)};
     struct buffer payload = {0};
 
     snprintf(ready.directory, sizeof(ready.directory), "%s", clients->config.directory);
@@ -787,7 +788,7 @@ void clients_action(struct clients *clients, const struct job_action *action)
         clients_text(clients, action->job, action->text.level, action->text.words);
         break;
     case JOB_ACTION_READY:
-        send_ready(clients);
+        send_ready(clients, &action->places);
         break;
     case JOB_ACTION_FAILED:
         send_failed(clients, action->text.words);

@@ -21,21 +21,17 @@
 void instance_nodes_changed(struct instance *instance)
 {
     struct instance_root *root = instance->root;
-    struct ranges out = {0}, indexes = {0};
+    struct ranges out = {0};
 
     ranges_copy(&out, &root->drained);
+    ranges_add_all(&out, &root->absent);
     if (root->policy == INSTANCE_STAYS) /* else a job is reported as lost with them */
         ranges_add_all(&out, &root->dead);
-    for (uint32_t i = 0; i < out.count; i++)
-        ranges_add(&indexes, out.items[i].first - 1, out.items[i].last - 1);
     job_view_fini(&root->usable);
-    job_view_init(&root->usable, instance->allocation);
-    job_view_take_nodes(&root->usable, &indexes);
-    job_view_make(&root->usable);
+    job_view_without(&root->usable, instance->allocation, &out);
     root->is_reduced = !ranges_is_empty(&out);
     root->slots_moved = 1; /* a job that waits may fit now, or never */
     ranges_fini(&out);
-    ranges_fini(&indexes);
 }
 
 const struct allocation *instance_usable(const struct instance *instance)

@@ -52,6 +52,7 @@ void instance_root_destroy(struct instance_root *root)
     ranges_fini(&root->dead);
     ranges_fini(&root->drained);
     job_view_fini(&root->usable);
+    ranges_fini(&root->absent);
     for (uint32_t i = 0; i < root->seen_count; i++)
         ranges_fini(&root->seen[i].places);
     free(root->seen);
@@ -133,7 +134,7 @@ static void expect_daemons(struct instance *instance, uint64_t now_ns, struct jo
     if (root->start_until_ns > 0)
         return;
     root->start_until_ns = now_ns + start_patience_ns(instance->spec);
-    if (root->start_failures_total == 0)
+    if (instance_start_is_enough(instance))
         set_deadline(root, tell_ns < root->start_until_ns ? tell_ns : root->start_until_ns,
                      actions);
 }
@@ -151,8 +152,10 @@ static enum instance_phase open_instance(struct instance *instance, const struct
     struct instance_root *root = instance->root;
     struct buffer payload = {0};
 
-    if (root->start_failures_total > 0)
-        return INSTANCE_STARTING; /* complete without those that failed: not a tree to run on */
+    assert(root->is_complete && instance_start_is_enough(instance));
+    instance_start_tell_absent(instance, actions);
+    if (!ranges_is_empty(&root->absent))
+        instance_nodes_changed(instance);
     instance->roster_version = ROSTER_VERSION;
     set_deadline(root, UINT64_MAX, actions);
     wire_put_u8(&payload, JOB_MESSAGE_ROSTER);
@@ -160,65 +163,95 @@ static enum instance_phase open_instance(struct instance *instance, const struct
     allocation_encode(instance->allocation, &payload);
     job_actions_broadcast(actions, 0, NULL, &payload);
     if (root->policy == INSTANCE_STAYS)
-        job_actions_add(actions, JOB_ACTION_READY, 0);
+        ranges_copy(&job_actions_add(actions, JOB_ACTION_READY, 0)->places, &root->absent);
     give_all(instance, JOB_INPUT_START, event, actions);
     return INSTANCE_UP;
 }
 
-static struct start_failure *start_failure_of(struct instance_root *root, uint32_t place)
+/* The tree may be complete before it is known why some are not part of it. */
+static enum instance_phase open_if_ready(struct instance *instance, const struct job_event *event,
+                                         struct job_actions *actions)
 {
-    for (uint32_t i = 0; i < root->start_failures_count; i++)
-        if (root->start_failures[i].place == place)
-            return &root->start_failures[i];
-    return NULL;
+    struct instance_root *root = instance->root;
+
+    if (!root->is_complete || !instance_start_is_enough(instance))
+        return INSTANCE_STARTING;
+    if (instance_start_knows_reasons(root))
+        return open_instance(instance, event, actions);
+    set_deadline(root, event->now_ns + START_GATHER_MS * NS_PER_MS, actions);
+    return INSTANCE_STARTING;
+}
+
+static enum instance_phase tree_completed(struct instance *instance, const struct job_event *event,
+                                          struct job_actions *actions)
+{
+    instance->root->is_complete = 1;
+    return open_if_ready(instance, event, actions);
 }
 
 /* A failed start is not reported at once, so that further failures soon after join the same
- * line. */
-static void place_failed(struct instance_root *root, uint64_t now_ns, uint32_t place,
+ * line.  If the others are enough, the next place of its range may need as long as it has taken. */
+static void place_failed(struct instance *instance, uint64_t now_ns, uint32_t place,
                          const char *text, struct job_actions *actions)
 {
-    struct start_failure *failure = start_failure_of(root, place);
+    struct instance_root *root = instance->root;
+    int was_enough = instance_start_is_enough(instance);
 
     assert(root->phase == INSTANCE_STARTING);
-    if (failure) {
-        if (!failure->text[0])
-            snprintf(failure->text, sizeof(failure->text), "%s", text);
+    if (!instance_start_failed(root, place, text))
         return;
-    }
-    if (root->start_failures_total++ == 0)
+    if (was_enough && !instance_start_is_enough(instance))
         set_deadline(root, now_ns + START_GATHER_MS * NS_PER_MS, actions);
-    if (root->start_failures_count == START_FAILURES_MAX)
-        return;
-    root->start_failures = memory_resize(root->start_failures, (root->start_failures_count + 1) *
-                                                                   sizeof(*root->start_failures));
-    failure = &root->start_failures[root->start_failures_count++];
-    failure->place = place;
-    snprintf(failure->text, sizeof(failure->text), "%s", text);
+    else if (was_enough && root->start_until_ns > 0)
+        root->start_until_ns = now_ns + start_patience_ns(instance->spec);
 }
 
 static enum instance_phase place_fails(struct instance *instance, const struct job_event *event,
                                        struct job_actions *actions)
 {
-    place_failed(instance->root, event->now_ns, event->place, event->text, actions);
-    return INSTANCE_STARTING;
+    place_failed(instance, event->now_ns, event->place, event->text, actions);
+    return open_if_ready(instance, event, actions);
 }
 
 static enum instance_phase start_given_up(struct instance *instance, const struct job_event *event,
                                           struct job_actions *actions)
 {
-    char text[sizeof(((struct control_job_end *)0)->text)];
+    char *text = instance_start_tell_failed(instance, event->places, actions);
     struct job_event abandoned = {.now_ns = event->now_ns, .text = text};
     struct job_action *action;
 
-    job_report_start(instance, event->places, text, sizeof(text));
     if (instance->root->policy == INSTANCE_STAYS) {
         action = job_actions_add(actions, JOB_ACTION_FAILED, 0);
         action->text.words = memory_copy_string(text);
         action->text.level = LOG_LEVEL_ERROR;
     }
     give_all(instance, JOB_INPUT_ABANDONED, &abandoned, actions);
+    free(text);
     return INSTANCE_ENDING;
+}
+
+/* Nobody has said why they have not joined.  The tree continues without them. */
+static enum instance_phase give_up_missing(struct instance *instance, const struct job_event *event,
+                                           struct job_actions *actions)
+{
+    struct instance_root *root = instance->root;
+    struct job_action *action;
+    uint32_t place = 0;
+    char text[64];
+
+    if (instance->spec->nodes_min == 0 || ranges_is_empty(event->places))
+        return start_given_up(instance, event, actions);
+    snprintf(text, sizeof(text), "it has not joined within %u s (--start-timeout)",
+             instance->spec->start_timeout_s);
+    for (; ranges_next(event->places, place, &place); place++)
+        (void)instance_start_failed(root, place, text);
+    if (!instance_start_is_enough(instance))
+        return start_given_up(instance, event, actions);
+    action = job_actions_add(actions, JOB_ACTION_LEAVE_OUT, 0);
+    ranges_copy(&action->places, event->places);
+    root->start_until_ns = event->now_ns + start_patience_ns(instance->spec);
+    set_deadline(root, root->start_until_ns, actions);
+    return INSTANCE_STARTING;
 }
 
 static enum instance_phase timer_of_job(struct instance *instance, const struct job_event *event,
@@ -240,8 +273,12 @@ static enum instance_phase timer_of_start(struct instance *instance, const struc
     if (event->now_ns < root->deadline_ns)
         return INSTANCE_STARTING;
     root->deadline_ns = UINT64_MAX;
-    if (event->now_ns >= root->start_until_ns || root->start_failures_total > 0)
+    if (!instance_start_is_enough(instance))
         return start_given_up(instance, event, actions);
+    if (root->is_complete)
+        return open_instance(instance, event, actions);
+    if (event->now_ns >= root->start_until_ns)
+        return give_up_missing(instance, event, actions);
     job_report_unjoined(instance, event->places, text, sizeof(text));
     job_actions_text(actions, 0, LOG_LEVEL_WARNING, text);
     set_deadline(root, root->start_until_ns, actions);
@@ -347,8 +384,8 @@ static enum instance_phase lost_starting(struct instance *instance, const struct
 
     bury_places(instance, event->places);
     for (; ranges_next(event->places, place, &place); place++)
-        place_failed(instance->root, event->now_ns, place, "", actions);
-    return INSTANCE_STARTING;
+        place_failed(instance, event->now_ns, place, "", actions);
+    return open_if_ready(instance, event, actions);
 }
 
 static enum instance_phase on_places_lost(struct instance *instance, const struct job_event *event,
@@ -444,9 +481,10 @@ static enum instance_phase on_root_message(struct instance *instance, const stru
     case JOB_MESSAGE_PLACE_FAILED:
         place = wire_get_u32(&reader);
         wire_get_string_into(&reader, text, sizeof(text));
-        if (wire_finish(&reader) == 0 && phase == INSTANCE_STARTING)
-            place_failed(instance->root, event->now_ns, place, text, actions);
-        break;
+        if (wire_finish(&reader) < 0 || phase != INSTANCE_STARTING)
+            break;
+        place_failed(instance, event->now_ns, place, text, actions);
+        return open_if_ready(instance, event, actions);
     case JOB_MESSAGE_PLACED:
         copy = reader;
         give_to(instance, wire_get_u32(&copy), JOB_INPUT_PLACED, event, actions);
@@ -500,7 +538,7 @@ typedef enum instance_phase instance_handler(struct instance *instance,
 static instance_handler *const handlers[JOB_EVENT_KIND_COUNT][INSTANCE_PHASE_COUNT] = {
     /* phase                    STARTING         UP               ENDING           LEAVING */
     [JOB_EVENT_BEGIN] =        {begin_instance,  NULL,            NULL,            NULL},
-    [JOB_EVENT_COMPLETE] =     {open_instance,   NULL,            ignore_event,    ignore_event},
+    [JOB_EVENT_COMPLETE] =     {tree_completed,  NULL,            ignore_event,    ignore_event},
     [JOB_EVENT_PLACE_FAILED] = {place_fails,     ignore_event,    ignore_event,    ignore_event},
     [JOB_EVENT_RUN] =          {run_later,       run_now,         run_refused,     run_refused},
     [JOB_EVENT_SPAWN] =        {spawn_refused,   spawn_now,       spawn_refused,   spawn_refused},
@@ -527,8 +565,8 @@ static void root_check(const struct instance *instance)
     assert(root->has_run || hash_map_count(root->jobs_by_number) == 0);
     assert(root->phase != INSTANCE_LEAVING || root->unreported == 0);
     assert((instance->roster_version > 0) || root->phase != INSTANCE_UP);
-    assert(root->start_failures_count <= root->start_failures_total);
-    assert(root->start_failures_total == 0 || root->phase != INSTANCE_UP);
+    assert(root->start_failures_count <= ranges_count(&root->absent));
+    assert(root->phase != INSTANCE_UP || instance_start_is_enough(instance));
     assert(root->deadline_ns == UINT64_MAX || root->phase < INSTANCE_LEAVING);
 }
 

@@ -57,7 +57,9 @@ struct instance_root {
     uint64_t start_until_ns; /* the time limit for daemons to join; 0: nothing waits yet */
     struct start_failure *start_failures;
     uint32_t start_failures_count;
-    uint64_t start_failures_total;
+    struct ranges absent; /* places whose daemons did not start */
+    uint8_t
+        is_complete; /* the tree of the others, while the reasons of these may be on their way */
 };
 
 struct instance {
@@ -83,6 +85,17 @@ void instance_nodes_changed(struct instance *instance);
 struct instance_root *instance_root_create(const struct allocation *allocation,
                                            enum instance_policy policy);
 void instance_root_destroy(struct instance_root *root);
+/* instance_start.c: the daemons that do not start. */
+int instance_start_is_enough(const struct instance *instance);
+int instance_start_knows_reasons(const struct instance_root *root);
+/* Notes that a place is absent, and why ("": not known); 1 if that was not known. */
+int instance_start_failed(struct instance_root *root, uint32_t place, const char *text);
+/* One line for each reason, to the user. */
+void instance_start_tell_absent(const struct instance *instance, struct job_actions *actions);
+/* The same where the start is given up; the last line is returned: free(). */
+char *instance_start_tell_failed(const struct instance *instance, const struct ranges *missing,
+                                 struct job_actions *actions);
+
 void instance_root_step(struct instance *instance, const struct job_event *event,
                         struct job_actions *actions);
 

@@ -114,16 +114,17 @@ enum job_action_kind {
     JOB_ACTION_CLOSE,         /* part: free its servers; the part is freed with the action */
     JOB_ACTION_FORGET,        /* root: places: all operations of the job have ended */
     JOB_ACTION_ACCEPTED,      /* root: token: the number of this job's RUN */
-    JOB_ACTION_CHILD,   /* root -> client: a process of the job `parent` has this one spawned */
-    JOB_ACTION_WAITS,   /* root -> client, once: text: for what */
-    JOB_ACTION_STARTED, /* root -> client: started */
-    JOB_ACTION_SPAWNED, /* root: reply: to a request of JOB_EVENT_SPAWN */
-    JOB_ACTION_ENDED,   /* root -> client: end; its last action except FORGET */
-    JOB_ACTION_TEXT,    /* root -> client (job 0: of the instance): text */
-    JOB_ACTION_TIMER,   /* root: deadline_ns of this job (0: of the instance), or UINT64_MAX */
-    JOB_ACTION_READY,   /* root: the instance can run jobs */
-    JOB_ACTION_FAILED,  /* root: text: why the instance cannot start; LEAVE follows */
-    JOB_ACTION_LEAVE,   /* root: end the instance */
+    JOB_ACTION_CHILD,     /* root -> client: a process of the job `parent` has this one spawned */
+    JOB_ACTION_WAITS,     /* root -> client, once: text: for what */
+    JOB_ACTION_STARTED,   /* root -> client: started */
+    JOB_ACTION_SPAWNED,   /* root: reply: to a request of JOB_EVENT_SPAWN */
+    JOB_ACTION_ENDED,     /* root -> client: end; its last action except FORGET */
+    JOB_ACTION_TEXT,      /* root -> client (job 0: of the instance): text */
+    JOB_ACTION_TIMER,     /* root: deadline_ns of this job (0: of the instance), or UINT64_MAX */
+    JOB_ACTION_READY,     /* root: the instance can run jobs; places: of it, but absent */
+    JOB_ACTION_LEAVE_OUT, /* root: places: they no longer join */
+    JOB_ACTION_FAILED,    /* root: text: why the instance cannot start; LEAVE follows */
+    JOB_ACTION_LEAVE,     /* root: end the instance */
     JOB_ACTION_KIND_COUNT
 };
 

@@ -178,3 +178,18 @@ void job_ledger_lost(struct node_pool *pool, const struct ranges *places)
         }
     }
 }
+
+void job_view_without(struct job_view *view, const struct allocation *allocation,
+                      const struct ranges *places)
+{
+    struct ranges nodes = {0};
+
+    for (uint32_t i = 0; i < places->count; i++) {
+        assert(places->items[i].first > 0); /* place 0 is not a node */
+        ranges_add(&nodes, places->items[i].first - 1, places->items[i].last - 1);
+    }
+    job_view_init(view, allocation);
+    job_view_take_nodes(view, &nodes);
+    job_view_make(view);
+    ranges_fini(&nodes);
+}

@@ -43,6 +43,10 @@ void job_view_take_nodes(struct job_view *view, const struct ranges *nodes);
 /* ... gives the slots and those used, no more than there are.  O(n log n) of runs and shares. */
 void job_view_make(struct job_view *view);
 
+/* All at once: the slots of an allocation, but none of the nodes of these places. */
+void job_view_without(struct job_view *view, const struct allocation *allocation,
+                      const struct ranges *places);
+
 /* The daemons of places are lost. */
 void job_ledger_lost(struct node_pool *pool, const struct ranges *places);
 

@@ -7,6 +7,7 @@
 #include "launch/job/job_report.h"
 #include "launch/job/instance_state.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -288,7 +289,7 @@ void job_report_places(const struct instance *instance, const struct ranges *pla
     hostlist_destroy(list);
 }
 
-/* One group of places that failed with the same text: "n[1-3]: text (3 nodes)". */
+/* One line for places that failed with the same text: "n[1-3] (3 nodes): text". */
 static void report_group(const struct instance *instance, uint32_t leader, uint8_t *told,
                          struct buffer *out)
 {
@@ -296,6 +297,7 @@ static void report_group(const struct instance *instance, uint32_t leader, uint8
     const char *words = root->start_failures[leader].text;
     char name[HOST_NAME_BYTES_MAX + 1];
     struct ranges places = {0};
+    uint64_t count;
 
     for (uint32_t i = leader; i < root->start_failures_count; i++) {
         if (told[i] || strcmp(root->start_failures[i].text, root->start_failures[leader].text))
@@ -304,15 +306,17 @@ static void report_group(const struct instance *instance, uint32_t leader, uint8
         ranges_add(&places, root->start_failures[i].place, root->start_failures[i].place);
     }
     if (out->length_bytes > 0)
-        buffer_append_string(out, "; ");
-    buffer_append_string(out, "cannot start the daemon on ");
+        buffer_append_string(out, "\n");
+    count = ranges_count(&places);
+    buffer_append_string(out,
+                         count > 1 ? "cannot start daemons on " : "cannot start the daemon on ");
     job_report_places(instance, &places, out);
+    if (count > 1)
+        buffer_printf(out, " (%llu nodes)", (unsigned long long)count);
     buffer_append_string(out, ": ");
     place_name(instance, root->start_failures[leader].place, name);
     report_line_print(words[0] != '\0' ? words : "it exited before the tree was complete", name,
-                      ranges_count(&places), out);
-    if (ranges_count(&places) > 1)
-        buffer_printf(out, " (%llu nodes)", (unsigned long long)ranges_count(&places));
+                      count, out);
     ranges_fini(&places);
 }
 
@@ -333,28 +337,27 @@ void job_report_unjoined(const struct instance *instance, const struct ranges *m
     buffer_fini(&out);
 }
 
-void job_report_start(const struct instance *instance, const struct ranges *missing, char *text,
-                      size_t text_bytes)
+void job_report_start(const struct instance *instance, const struct ranges *missing,
+                      struct buffer *out)
 {
     const struct instance_root *root = instance->root;
     uint8_t *told = memory_allocate_zeroed(root->start_failures_count + 1);
-    struct buffer out = {0};
+    uint64_t absent = ranges_count(&root->absent);
 
+    assert(out->length_bytes == 0);
     for (uint32_t i = 0; i < root->start_failures_count; i++)
         if (!told[i])
-            report_group(instance, i, told, &out);
-    if (root->start_failures_total > root->start_failures_count)
-        buffer_printf(&out, "; and %llu more nodes",
-                      (unsigned long long)root->start_failures_total - root->start_failures_count);
-    if (out.length_bytes == 0) {
-        buffer_append_string(&out, "no daemon has joined from ");
+            report_group(instance, i, told, out);
+    if (absent > root->start_failures_count)
+        buffer_printf(out, "; and %llu more nodes",
+                      (unsigned long long)absent - root->start_failures_count);
+    if (out->length_bytes == 0) {
+        buffer_append_string(out, "no daemon has joined from ");
         if (missing && !ranges_is_empty(missing))
-            job_report_places(instance, missing, &out);
+            job_report_places(instance, missing, out);
         else
-            buffer_append_string(&out, "some nodes");
-        buffer_printf(&out, " within %u s (--start-timeout)", instance->spec->start_timeout_s);
+            buffer_append_string(out, "some nodes");
+        buffer_printf(out, " within %u s (--start-timeout)", instance->spec->start_timeout_s);
     }
-    snprintf(text, text_bytes, "%s", buffer_string(&out));
-    buffer_fini(&out);
     free(told);
 }

@@ -32,7 +32,8 @@ void job_report_places(const struct instance *instance, const struct ranges *pla
 /* "waiting for the daemons of n[3,7] to join; 62 of 64 have" */
 void job_report_unjoined(const struct instance *instance, const struct ranges *missing, char *text,
                          size_t text_bytes);
-void job_report_start(const struct instance *instance, const struct ranges *missing, char *text,
-                      size_t text_bytes);
+/* Why daemons did not start, one line for each reason, "\n" between them. */
+void job_report_start(const struct instance *instance, const struct ranges *missing,
+                      struct buffer *out);
 
 #endif

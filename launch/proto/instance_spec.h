@@ -48,6 +48,7 @@ struct instance_spec {
     char *virtual_base;    /* STARTER_VIRTUAL: directory that holds the nodes' TMPDIRs */
     char *record; /* directory for recordings of daemons (launch/daemon/tracer.h), NULL = none */
     uint32_t start_timeout_s;
+    uint32_t nodes_min;     /* the start goes on with that many; 0: it needs all */
     uint32_t start_retries; /* how often an agent that failed is called again */
     uint32_t kill_grace_ms; /* between SIGTERM and SIGKILL */
     uint32_t heartbeat_ms;

@@ -3,6 +3,7 @@
 
 #include "launch/start/one_shot.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,4 +174,21 @@ int one_shot_is_line(const char *line)
     size_t digits = strspn(line + strspn(line, " "), "0123456789");
 
     return (digits > 0 && strstr(line, ": ") != NULL) || strstr(line, "error") != NULL;
+}
+
+uint32_t one_shot_place_of(const struct hostlist *names, const char *message, const char **ret_text)
+{
+    char name[HOST_NAME_BYTES_MAX + 1];
+    const char *text = strchr(message, ' ');
+    int64_t found = -1;
+
+    assert(names != NULL);
+    if (message[0] == ONE_SHOT_NAME_MARK && text != NULL) {
+        snprintf(name, sizeof(name), "%.*s", (int)(text - message - 1), message + 1);
+        found = hostlist_find(names, name, 0);
+    }
+    if (found < 0)
+        return 0;
+    *ret_text = text + 1;
+    return (uint32_t)found + 1;
 }

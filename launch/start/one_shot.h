@@ -36,4 +36,8 @@ struct hostlist *one_shot_take_nodes(const struct hostlist *names, const struct 
 /* "7: text" is of a daemon; else the one-shot starter speaks itself, and not only of errors. */
 int one_shot_is_line(const char *line);
 
+/* The place of the daemon that says "@NAME text", names beginning with place 1, and the text; 0: no such name. */
+uint32_t one_shot_place_of(const struct hostlist *names, const char *message,
+                           const char **ret_text);
+
 #endif

@@ -50,6 +50,7 @@ struct start {
     enum progress progress;
     int is_daemon;                  /* the process is the daemon itself, on this machine */
     pid_t pid;                      /* of the process; 0 before it runs */
+    int said_error;                 /* before it has started any other */
     int failed;                     /* the owner has been notified */
     int waiting;                    /* its agent is called again when the timer fires */
     uint32_t calls;                 /* of the agent so far */
@@ -308,23 +309,17 @@ static void take_marker_of_one(struct start *start, const char *version)
 /* "@NAME text" of the daemon on the node of that name. */
 static void take_error_of_one(struct start *start, const char *message)
 {
-    char name[HOST_NAME_BYTES_MAX + 1];
-    const char *text = strchr(message, ' ');
     struct error why = ERROR_NONE;
-    int64_t found = -1;
+    const char *text;
+    uint32_t place = one_shot_place_of(start->many.names, message, &text);
 
-    assert(start->many.names != NULL);
-    if (message[0] == ONE_SHOT_NAME_MARK && text != NULL) {
-        snprintf(name, sizeof(name), "%.*s", (int)(text - message - 1), message + 1);
-        found = hostlist_find(start->many.names, name, 0);
-    }
-    if (found < 0) {
+    if (place == 0) {
         stderr_tail_add(&start->words, message, strlen(message));
         stderr_tail_add(&start->words, "\n", 1);
         return;
     }
-    error_set(&why, -EREMOTEIO, "%s", text + 1);
-    fail_many(start, (struct range){(uint32_t)found + 1, (uint32_t)found + 1}, &why);
+    error_set(&why, -EREMOTEIO, "%s", text);
+    fail_many(start, (struct range){place, place}, &why);
 }
 
 /* srun's line about the end of a task says less than the lines before it. */
@@ -361,6 +356,7 @@ static void take_line(struct start *start)
         take_marker_of_one(start, marker + strlen(BOOT_MARKER));
     } else if (message != NULL) {
         error_set(&why, -EREMOTEIO, "%s", message + strlen(BOOT_ERROR_MARKER));
+        start->said_error = start->progress != PROGRESS_JOINED;
         fail_daemon_start(start, &why);
     } else if (marker != NULL && start->progress == PROGRESS_STARTED) {
         take_marker(start, marker + strlen(BOOT_MARKER));
@@ -516,8 +512,7 @@ static void call_agent(struct start *start)
     close(fds[1].fd);
 }
 
-/* An agent that ended before there was a daemon may do better in a moment, if the time-out, which is for all of
- * its calls, leaves one. */
+/* What ended before there was a daemon may do better in a moment, within the time-out of all calls. */
 static int call_later(struct start *start, int wait_status)
 {
     uint64_t at_ns;
@@ -537,7 +532,6 @@ static int call_later(struct start *start, int wait_status)
     start->id = ++start->starter->last_id;
     start->waiting = 1;
     loop_timer_set(start->timer, at_ns);
-    start_check(start);
     return 1;
 }
 
@@ -611,17 +605,12 @@ void starter_start_all(struct starter *starter, const struct boot_record *root,
     boot_record_fini(&record);
 }
 
-int starter_may_clean(const struct starter *starter, uint32_t place)
-{
-    return ranges_contains(&starter->reached, place);
-}
-
 void starter_clean(struct starter *starter, const struct instance_spec *instance, uint32_t place,
                    const char *node_name)
 {
     struct start *start;
 
-    if (!starter_may_clean(starter, place))
+    if (!ranges_contains(&starter->reached, place))
         return;
     start = add_start(starter, instance, node_name);
     start->progress = PROGRESS_CLEANING;
@@ -720,17 +709,33 @@ void starter_process_started(struct starter *starter, uint32_t id, pid_t pid)
         start->pid = pid;
 }
 
-pid_t starter_daemon_pid(const struct starter *starter, uint32_t place)
+/* That of a place's only daemon, or NULL. */
+static const struct start *start_of_place(const struct starter *starter, uint32_t place)
 {
     struct list_link *node, *spare;
 
     list_for_each(&starter->starts, node, spare)
     {
         const struct start *start = list_entry(node, struct start, node);
-        if (start->place == place && start->is_daemon)
-            return start->pid;
+        if (start->place == place && start->many.names == NULL &&
+            start->progress != PROGRESS_CLEANING)
+            return start;
     }
-    return 0;
+    return NULL;
+}
+
+int starter_is_barren(const struct starter *starter, uint32_t place)
+{
+    const struct start *start = start_of_place(starter, place);
+
+    return start != NULL && (start->progress == PROGRESS_STARTED || start->said_error);
+}
+
+pid_t starter_daemon_pid(const struct starter *starter, uint32_t place)
+{
+    const struct start *start = start_of_place(starter, place);
+
+    return start != NULL && start->is_daemon ? start->pid : 0;
 }
 
 /* The last report of a start. */

@@ -38,8 +38,9 @@ void starter_start_all(struct starter *starter, const struct boot_record *root,
 int starter_is_one_shot(enum starter_kind kind);
 /* The place has joined: its start time-out no longer runs. */
 void starter_joined(struct starter *starter, uint32_t place);
-/* Something of its daemon may be left on the place's node: it got its boot record. */
-int starter_may_clean(const struct starter *starter, uint32_t place);
+/* The daemon of a place that fails has started none of those below it: it had no boot record, or could not
+ * use it. */
+int starter_is_barren(const struct starter *starter, uint32_t place);
 /* From now on ends are expected (leave, abort). */
 void starter_expect_end(struct starter *starter);
 /* We are no longer part of the instance, but those below may be: they are neither waited for nor

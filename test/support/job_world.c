@@ -298,6 +298,10 @@ static void trace_root(struct buffer *out, const struct job_action *action)
     case JOB_ACTION_READY:
         buffer_append_string(out, "ready");
         break;
+    case JOB_ACTION_LEAVE_OUT:
+        buffer_append_string(out, "leave out ");
+        ranges_print(&action->places, out);
+        break;
     case JOB_ACTION_CHILD:
         buffer_printf(out, "add a job that job %u has spawned", action->parent);
         break;

@@ -431,7 +431,7 @@ static void judge_report(struct checker *checker)
     else if (report->status == 125 && strncmp(report->text, "lost node n", 11) == 0)
         judge_loss(checker, report->text + 11);
     else if (report->status == 125 &&
-             (strncmp(report->text, "cannot start the daemon on ", 27) == 0 ||
+             (strncmp(report->text, "cannot start ", 13) == 0 ||
               strncmp(report->text, "no daemon has joined from ", 26) == 0))
         judge_start(checker);
     else

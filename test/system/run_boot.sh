@@ -63,7 +63,7 @@ ok "file: with the helper killed they are gone as well" until_true 10 eval '[ -z
 nothing_left "file: nothing is left"
 job file:/no/such/directory
 is "$status" 125 "file: a directory that is not there: exit status 125"
-like "$err" 'cannot start the daemon on n.*: cannot write the boot record to /no/such/directory/' \
+like "$err" 'cannot start (the daemon|daemons) on n.*: cannot write the boot record to /no/such/directory/' \
     "file: and it says so"
 head -c 100 /dev/zero >"$scratch/record"
 refused "file:$scratch/none" 'cannot read the boot record from .*/none: No such file' \
@@ -137,7 +137,7 @@ kill $munged
 wait $munged 2>/dev/null
 job munge
 is "$status" 125 "MUNGE: without a munged: exit status 125"
-like "$err" 'cannot start the daemon on n.*MUNGE cannot wrap the boot record: .*is munged running' \
+like "$err" 'cannot start (the daemon|daemons) on n.*MUNGE cannot wrap the boot record: .*is munged running' \
     "MUNGE: and it says so"
 nothing_left "MUNGE: and nothing is left"
 done_testing

@@ -61,7 +61,7 @@ works "--net by network" front --host 'n[1-3]' --net 10.1.0.0/16
 works "--net by interface" front --host 'n[1-3]' --net eth7,eth1
 from front --host 'n[1-2]' --net 10.2.0.0/24 --start-timeout 8 --per-node 1 true
 is $status 125 "--net that leads nowhere: exit status 125"
-like "$err" 'cannot start the daemon on n\[1-2\]: no answer within 8 s.*cannot reach its parent in the tree: 10\.2\.0\.1:[0-9]+: .*--net.*\(2 nodes\)' \
+like "$err" 'cannot start daemons on n\[1-2\] \(2 nodes\): no answer within 8 s.*cannot reach its parent in the tree: 10\.2\.0\.1:[0-9]+: .*--net' \
     "--net that leads nowhere: who, where and what to do"
 nothing_left "--net that leads nowhere: nothing is left"
 from front --host 'n[1-3]' --net 10.1.0.4/31,10.1.0.2 --per-node 1 true

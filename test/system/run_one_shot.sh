@@ -123,7 +123,7 @@ for way in pals flux; do
 
     MODE=refuse in_job $way "${options[@]}" true
     is "$status" 125 "$way refuses: exit status"
-    like "$err" "^banyan: cannot start the daemons? on n.*exited 1: .*no resources are left" \
+    like "$err" "^banyan: cannot start (the daemon|daemons) on n.*exited 1: .*no resources are left" \
         "$way refuses: its words"
     nothing_left "$way refuses: nothing is left"
 

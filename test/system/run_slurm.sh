@@ -125,7 +125,7 @@ like "$(cat "$OUT.broken")" "^banyan: Slurm job [0-9]+: SLURM_TASKS_PER_NODE: co
     "a variable that cannot be read ends it"
 like "$(cat "$OUT.missing")" "^banyan: Slurm job [0-9]+: neither SLURM_JOB_NODELIST nor SLURM_NODELIST is set.*125$" \
     "so does one that is missing"
-like "$(cat "$OUT.absent")" "cannot start the daemon.*sim.*/nowhere/banyand.*125$" \
+like "$(cat "$OUT.absent")" "cannot start .*daemon.*sim.*/nowhere/banyand.*125$" \
     "so does a daemon that is not installed"
 is "$(grep -c ^banyan: "$OUT.absent")" 1 "in one line for all nodes"
 diag "$(cat "$OUT.absent")"
@@ -168,10 +168,10 @@ ends_with() {
     is "$(cat "$OUT.$1.status") $(wc -l <"$OUT.$1.err")" "125 1" "$3: status 125 and one line"
     like "$(cat "$OUT.$1.err")" "$2" "$3: which says why"
 }
-ends_with directory 'cannot start the daemon.* on sim.*/no/such/directory/' "a directory that is not there"
+ends_with directory 'cannot start .*daemon.* on sim.*/no/such/directory/' "a directory that is not there"
 ends_with word "option --boot: 'nonsense' is neither munge nor file:DIR" "a word of no kind"
 if ! grep -q 'built without MUNGE' "$OUT.socket.err"; then
-    ends_with socket 'cannot start the daemon.* on sim.*MUNGE' "a munged that is not there"
+    ends_with socket 'cannot start .*daemon.* on sim.*MUNGE' "a munged that is not there"
 fi
 ok "no daemon is left" until_true 10 no_daemon
 

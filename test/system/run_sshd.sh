@@ -74,7 +74,7 @@ is "$status $out" "0 $value|it's \$0" "nothing on the way reads the arguments or
 mv "$keys/authorized" "$keys/locked"
 over_ssh --host 's[1-3]' --per-node 1 true
 is $status 125 "a server that refuses: exit status 125"
-like "$err" '^banyan: cannot start the daemon on s\[1-3\]: ssh exited 255: .*Permission denied.*\(3 nodes\)' \
+like "$err" '^banyan: cannot start daemons on s\[1-3\] \(3 nodes\): ssh exited 255: .*Permission denied' \
     "a server that refuses: its words, once, with all nodes"
 nothing_left "a server that refuses: nothing is left"
 mv "$keys/locked" "$keys/authorized"
@@ -83,7 +83,7 @@ kill "$(cat "$scratch/sshd.pid")"
 until_true 5 [ ! -s "$scratch/sshd.pid" ]
 over_ssh --host 's[1-2]' --per-node 1 true
 is $status 125 "no server: exit status 125"
-like "$err" 'cannot start the daemon on s\[1-2\]: ssh exited 255: .*Connection refused' \
+like "$err" 'cannot start daemons on s\[1-2\] \(2 nodes\): ssh exited 255: .*Connection refused' \
     "no server: ssh's words"
 nothing_left "no server: nothing is left"
 done_testing

@@ -44,7 +44,7 @@ fails() {
 }
 
 start "$scratch/no-such-agent"
-fails "agent not found" "cannot start the daemon on n.*\"$scratch/no-such-agent\": No such file"
+fails "agent not found" "cannot start (the daemon|daemons) on n.*\"$scratch/no-such-agent\": No such file"
 
 agent refused <<'A'
 echo "ssh: connect to host n3 port 22: Connection refused" >&2; exit 255

@@ -286,6 +286,10 @@ static int make_instance(const struct request_settings *settings, const struct r
     rc = request_settings_check_radix(settings, nodes_count, error);
     if (rc < 0)
         return rc;
+    if (settings->min_nodes > nodes_count)
+        return error_set(error, -EINVAL, "option --min-nodes: there are only %u nodes, not %u",
+                         nodes_count, settings->min_nodes);
+    instance->nodes_min = settings->min_nodes;
     name_session(instance, ops);
     instance->places = nodes_count + 1;
     if (settings->radix > 0)
@@ -375,7 +379,8 @@ static int make_placement(const struct request_apps *apps, const struct request_
     if (rc == 0 && !placement_wants_topology(&job->placement)) {
         rc = placement_map_make(&map, &job->placement, &request->allocation, error);
         if (rc == 0) {
-            placement_map_resolve(&map, &job->placement);
+            if (request->instance.nodes_min == 0) /* else the nodes that start are counted */
+                placement_map_resolve(&map, &job->placement);
             placement_map_fini(&map);
         } else {
             tell_left_out(request, error);
@@ -431,6 +436,7 @@ static const char *option_of_start(const struct request_settings *settings)
         {"--host", settings->hosts.count > 0},
         {"--hostfile", settings->host_files.count > 0},
         {"--source", settings->source != NULL},
+        {"--min-nodes", settings->min_nodes > 0},
         {"--virtual-nodes", settings->virtual_nodes > 0},
         {"--slots", settings->slots > 0},
         {"--start-timeout", settings->start_timeout_s > 0},

@@ -173,6 +173,14 @@ const struct option_rule run_rules[] = {
      .help = "run on LOGIN over ssh, as if typed there; input, output, signals and status are "
              "forwarded, and --alloc applies there"},
     {.kind = OPTION_NUMBER,
+     .name = "min-nodes",
+     .value = "N",
+     FIELD(min_nodes),
+     .minimum = 1,
+     .maximum = NODES_MAX,
+     .help =
+         "continue without nodes whose daemons do not start if at least N nodes are left (default: all nodes are needed)"},
+    {.kind = OPTION_NUMBER,
      .name = "virtual-nodes",
      .value = "N",
      FIELD(virtual_nodes),
@@ -488,10 +496,10 @@ static const char *const doctor_names[] = {
 
 /* Options of an instance; 'banyan run --instance' takes none of them. */
 static const char *const start_names[] = {
-    "host",          "hostfile",      "source",     "virtual-nodes", "slots",  "verbose",
-    "start-timeout", "start-retries", "kill-grace", "patience",      "radix",  "starter",
-    "ssh-agent",     "join-file",     "banyand",    "net",           "boot",   "port-range",
-    "fabric",        "tmpdir",        "record",     "help",          "version"};
+    "host",       "hostfile",      "source",        "min-nodes",  "virtual-nodes", "slots",
+    "verbose",    "start-timeout", "start-retries", "kill-grace", "patience",      "radix",
+    "starter",    "ssh-agent",     "join-file",     "banyand",    "net",           "boot",
+    "port-range", "fabric",        "tmpdir",        "record",     "help",          "version"};
 
 #define START_NAMES (sizeof(start_names) / sizeof(start_names[0]))
 

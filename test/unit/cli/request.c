@@ -253,6 +253,8 @@ static void test_refusals(void)
     refuses("run -n -4 prog", "option -n: must be a whole number from ");
     refuses("run -n 99999999999 prog", "option -n: must be a whole number from ");
     refuses("run -n 9 prog", "the cores of this machine");
+    refuses("run --min-nodes 3 --virtual-nodes 2 prog",
+            "option --min-nodes: there are only 2 nodes, not 3");
     refuses("run --radix 0 prog",
             "option --radix: must be a whole number from 2 to the number of nodes, not '0'");
     refuses("run --radix 1 prog", "option --radix: must be a whole number from ");

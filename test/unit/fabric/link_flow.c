@@ -126,6 +126,7 @@ static struct link_set *start(uint32_t place, struct addresses *ret_addresses)
                                      .incarnation = 1,
                                      .listen_on = {.count = 1},
                                      .events = &events};
+    unsigned char copy[LINK_SECRET_BYTES] = {0};
     struct link_set *set;
 
     address_parse("127.0.0.1", &config.listen_on.items[0], NULL);
@@ -133,6 +134,8 @@ static struct link_set *start(uint32_t place, struct addresses *ret_addresses)
     if (set == NULL)
         bail_out("%s", error.text);
     link_set_addresses(set, ret_addresses);
+    link_set_copy_secret(set, copy);
+    is_bytes(copy, sizeof(copy), config.secret, LINK_SECRET_BYTES, "it has the secret for others");
     return set;
 }
 

@@ -111,7 +111,7 @@ static void test_start_fails(void)
     job_world_pass(world, 299);
     is_uint(world->reports, 0, "for 0.3 s");
     job_world_pass(world, 1);
-    job_world_reported(world, 125, "cannot start the daemon on n[2-3]: ssh exited 255 (2 nodes)",
+    job_world_reported(world, 125, "cannot start daemons on n[2-3] (2 nodes): ssh exited 255",
                        "a start that fails");
 }
 

@@ -66,11 +66,11 @@ static void test_grouping(void)
     is_uint(world->reports, 0, "for a moment more failures are gathered");
     job_world_pass(world, 1);
     ok(world->end.banyan_failed, "the status is banyan's own");
-    job_world_reported(
-        world, 125,
-        "cannot start the daemon on n[1-3]: ssh exited 255: Connection refused (3 nodes); "
-        "cannot start the daemon on n7: banyand: command not found",
-        "daemons that did not start");
+    is_string(world->text,
+              "cannot start daemons on n[1-3] (3 nodes): ssh exited 255: Connection refused",
+              "a line for each reason");
+    job_world_reported(world, 125, "cannot start the daemon on n7: banyand: command not found",
+                       "and the last one for the job");
 }
 
 /* The tree tells that a place is gone before its starter has told why. */
@@ -86,8 +86,9 @@ static void test_words_come_later(void)
     job_world_complete(world);
     is_uint(world->places[1].starts, 0, "what is left is not a tree to run on");
     job_world_pass(world, 300);
+    is_string(world->text, "cannot start the daemon on n5: ssh exited 1: disk full",
+              "one is known by then");
     job_world_reported(world, 125,
-                       "cannot start the daemon on n5: ssh exited 1: disk full; "
                        "cannot start the daemon on n6: it exited before the tree was complete",
                        "words that come later");
 }

@@ -195,10 +195,11 @@ static void fail_start(uint32_t place, const char *text)
 
 static void is_start(const struct ranges *missing, const char *expected, const char *what)
 {
-    char text[512];
+    struct buffer lines = {0};
 
-    job_report_start(world.instance, missing, text, sizeof(text));
-    is_string(text, expected, "%s", what);
+    job_report_start(world.instance, missing, &lines);
+    is_string(buffer_string(&lines), expected, "%s", what);
+    buffer_fini(&lines);
 }
 
 static void test_starts(void)
@@ -217,9 +218,9 @@ static void test_starts(void)
     fail_start(4, "ssh exited 255");
     fail_start(6, "no banyand there");
     is_start(&missing,
-             "cannot start the daemon on n[3-4]: ssh exited 255 (2 nodes); cannot start the daemon "
-             "on n6: no banyand there",
-             "equal reasons are one");
+             "cannot start daemons on n[3-4] (2 nodes): ssh exited 255\n"
+             "cannot start the daemon on n6: no banyand there",
+             "equal reasons are one line");
     ranges_fini(&missing);
 }
 

@@ -24,6 +24,7 @@ static void fill_instance(struct instance_spec *spec)
     spec->agent = memory_copy_string("ssh -p 2222");
     spec->banyand = memory_copy_string("/opt/banyan/sbin/banyand");
     spec->tmpdir = memory_copy_string("");
+    spec->nodes_min = 4096;
     spec->start_retries = 5;
     spec->lease_ms = 9000;
     spec->port_first = 7000;
@@ -51,6 +52,7 @@ static void test_instance(void)
     is_string(copy.tmpdir, "", "an empty text stays empty");
     is_string(copy.net, NULL, "and none stays none");
     is_string(copy.virtual_base, NULL, "twice");
+    is_uint(copy.nodes_min, 4096, "nodes that are enough");
     is_uint(copy.start_retries, 5, "calls");
     is_uint(copy.lease_ms, 9000, "lease");
     is_uint(copy.port_first, 7000, "first port");
@@ -106,6 +108,9 @@ static void test_instance_refused(void)
     spec.radix = 1;
     is_int(decode_changed(&spec), -EBADMSG, "radix 1");
     spec.radix = 2;
+    spec.nodes_min = 2;
+    is_int(decode_changed(&spec), -EBADMSG, "more than all nodes");
+    spec.nodes_min = 0;
     spec.starter = STARTER_KIND_COUNT;
     is_int(decode_changed(&spec), -EBADMSG, "an unknown starter");
     spec.starter = STARTER_LOCAL;

@@ -245,7 +245,7 @@ static void test_retries(void)
                            scratch, scratch);
     agent = write_agent("agent", script);
     begin(agent, "/x/banyand");
-    while (!starter_may_clean(starter, PLACE))
+    while (starter_is_barren(starter, PLACE))
         turn(2);
     is_int(failed_count, 0, "a third call that leads to a daemon");
     finish();
