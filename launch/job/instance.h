@@ -82,6 +82,17 @@ const struct allocation *instance_usable(const struct instance *instance);
 /* Adds the places of nodes that a hostlist names.  An error names the first that there is not. */
 int instance_nodes_find(const struct instance *instance, const char *names,
                         struct ranges *ret_places, struct error *error);
+/* All but those that were removed; and of some. */
+void instance_nodes_all(const struct instance *instance, struct ranges *ret_places);
+void instance_nodes_staying(const struct instance *instance, const struct ranges *places,
+                            struct ranges *ret_places);
+/* The jobs of which something is there, or may be soon. */
+void instance_nodes_users(const struct instance *instance, const struct ranges *places,
+                          struct ranges *ret_jobs);
+/* 1 if they can be changed: all daemons have started, and it is not ending. */
+int instance_nodes_can_change(const struct instance *instance);
+/* 1 if all of them are dead, or have left. */
+int instance_nodes_have_left(const struct instance *instance, const struct ranges *places);
 /* -EHOSTDOWN if one of them is lost. */
 int instance_nodes_resumable(const struct instance *instance, const struct ranges *places,
                              struct error *error);

@@ -58,11 +58,53 @@ int instance_nodes_find(const struct instance *instance, const char *names,
 
         hostlist_name(list, i, name);
         rc = node_pool_lookup(instance->root->book, NULL, name, &node, error);
+        if (rc == 0 && ranges_contains(&instance->root->removed, node + 1))
+            rc = error_set(error, -ENOENT, "no such node: %s", name);
         if (rc == 0)
             ranges_add(ret_places, node + 1, node + 1);
     }
     hostlist_destroy(list);
     return rc;
+}
+
+void instance_nodes_all(const struct instance *instance, struct ranges *ret_places)
+{
+    ranges_clear(ret_places);
+    ranges_add(ret_places, 1, allocation_nodes(instance->allocation));
+    ranges_remove_all(ret_places, &instance->root->removed);
+}
+
+/* Beside those that have processes there, jobs that have asked there what the nodes are like. */
+void instance_nodes_users(const struct instance *instance, const struct ranges *places,
+                          struct ranges *ret_jobs)
+{
+    struct list_link *node, *spare;
+
+    ranges_clear(ret_jobs);
+    list_for_each(&instance->root->jobs, node, spare)
+    {
+        const struct job *job = list_entry(node, struct job, node);
+
+        if (ranges_overlap_set(&job->places, places))
+            ranges_add(ret_jobs, job->number, job->number);
+    }
+}
+
+void instance_nodes_staying(const struct instance *instance, const struct ranges *places,
+                            struct ranges *ret_places)
+{
+    ranges_copy(ret_places, places);
+    ranges_remove_all(ret_places, &instance->root->removed);
+}
+
+int instance_nodes_can_change(const struct instance *instance)
+{
+    return instance->root->phase == INSTANCE_UP;
+}
+
+int instance_nodes_have_left(const struct instance *instance, const struct ranges *places)
+{
+    return ranges_contains_all(&instance->root->dead, places);
 }
 
 int instance_nodes_resumable(const struct instance *instance, const struct ranges *places,

@@ -51,6 +51,7 @@ void instance_root_destroy(struct instance_root *root)
     job_machines_fini(&root->machines);
     ranges_fini(&root->dead);
     ranges_fini(&root->drained);
+    ranges_fini(&root->removed);
     job_view_fini(&root->usable);
     ranges_fini(&root->absent);
     for (uint32_t i = 0; i < root->seen_count; i++)
@@ -412,6 +413,16 @@ static enum instance_phase drain_places(struct instance *instance, const struct 
     return root->phase;
 }
 
+static enum instance_phase remove_places(struct instance *instance, const struct job_event *event,
+                                         struct job_actions *actions)
+{
+    (void)actions;
+    ranges_add_all(&instance->root->removed, event->places);
+    ranges_add_all(&instance->root->drained, event->places);
+    instance_nodes_changed(instance);
+    return instance->root->phase;
+}
+
 /* ---- the end ---- */
 
 /* Ends all jobs, then the instance. */
@@ -545,6 +556,7 @@ static instance_handler *const handlers[JOB_EVENT_KIND_COUNT][INSTANCE_PHASE_COU
     [JOB_EVENT_SIGNAL] =       {pass_signal,     pass_signal,     pass_signal,     pass_signal},
     [JOB_EVENT_END] =          {pass_end,        pass_end,        pass_end,        pass_end},
     [JOB_EVENT_DRAIN] =        {drain_places,    drain_places,    drain_places,    drain_places},
+    [JOB_EVENT_REMOVE] =       {remove_places,   remove_places,   remove_places,   remove_places},
     [JOB_EVENT_LEAVE] =        {end_instance,    end_instance,    end_instance,    ignore_event},
     [JOB_EVENT_RESULT] =       {pass_result,     pass_result,     pass_result,     pass_result},
     [JOB_EVENT_RECEIVED] =     {on_root_message, on_root_message, on_root_message, on_root_message},

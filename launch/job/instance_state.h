@@ -49,6 +49,7 @@ struct instance_root {
     struct job_machines machines; /* of the nodes, as far as jobs had to know */
     struct ranges dead;
     struct ranges drained;  /* places that get no new processes */
+    struct ranges removed;  /* places that have left, or will in a moment */
     struct job_view usable; /* the roster as new jobs may use it: without those */
     uint8_t is_reduced;     /* it has not all slots of the roster */
     struct job_seen *seen;

@@ -68,6 +68,7 @@ enum job_event_kind {
     JOB_EVENT_SIGNAL, /* job, number; places: its ranks, NULL: all */
     JOB_EVENT_END,    /* job, end */
     JOB_EVENT_DRAIN,  /* places that get no more processes, or with flag 0 do again */
+    JOB_EVENT_REMOVE, /* places that have been asked to leave: they are lost in a moment */
     /* root */
     JOB_EVENT_BEGIN,        /* the daemons are being started, without a job so far */
     JOB_EVENT_LEAVE,        /* end: of all jobs, then of the instance */

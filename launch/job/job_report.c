@@ -264,7 +264,9 @@ void job_report_loss(const struct instance_root *root, uint32_t place, struct bu
     for (uint32_t i = 0; seen == NULL && i < root->seen_count; i++)
         if (ranges_contains(&root->seen[i].places, place))
             seen = &root->seen[i];
-    if (seen == NULL)
+    if (ranges_contains(&root->removed, place))
+        buffer_append_string(out, "it was removed from the instance");
+    else if (seen == NULL)
         buffer_append_string(out, texts[ENDPOINT_LOSS_UNKNOWN]);
     else if (seen->loss == ENDPOINT_LOSS_SILENT)
         buffer_printf(out, "silent for %.1f s", (double)seen->silent_ns / 1e9);

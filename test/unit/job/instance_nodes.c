@@ -17,14 +17,19 @@ static struct job_world *staying(uint32_t nodes, uint32_t slots)
     return world;
 }
 
-static void drain(struct job_world *world, uint32_t first, uint32_t last, int flag)
+static void change(struct job_world *world, enum job_event_kind kind, uint32_t first, uint32_t last,
+                   int flag)
 {
     struct ranges places = {0};
 
     ranges_add(&places, first, last);
-    job_world_event(world, 0,
-                    (struct job_event){.kind = JOB_EVENT_DRAIN, .places = &places, .flag = flag});
+    job_world_event(world, 0, (struct job_event){.kind = kind, .places = &places, .flag = flag});
     ranges_fini(&places);
+}
+
+static void drain(struct job_world *world, uint32_t first, uint32_t last, int flag)
+{
+    change(world, JOB_EVENT_DRAIN, first, last, flag);
 }
 
 /* Each group as "nodes state used/slots jobs". */
@@ -132,6 +137,61 @@ static void test_lost(void)
     job_world_destroy(world);
 }
 
+/* The jobs that use nodes 1 to last. */
+static void used_by(struct job_world *world, uint32_t last, const char *expected, const char *what)
+{
+    struct ranges places = {0}, jobs = {0};
+    struct buffer text = {0};
+
+    ranges_add(&places, 1, last);
+    instance_nodes_users(world->places[0].instance, &places, &jobs);
+    ranges_print(&jobs, &text);
+    is_string(buffer_string(&text), expected, "%s", what);
+    buffer_fini(&text);
+    ranges_fini(&places);
+    ranges_fini(&jobs);
+}
+
+static void test_remove(void)
+{
+    struct job_world *world = staying(4, 1);
+    struct instance *root = world->places[0].instance;
+    struct ranges places = {0}, staying_places = {0};
+
+    ok(instance_nodes_can_change(root), "nodes of an instance that is up can be removed");
+    job_world_run(world, 2);
+    job_world_run(world, 1);
+    used_by(world, 1, "1", "who uses the first");
+    used_by(world, 4, "1-2", "who uses all");
+    for (uint32_t place = 1; place <= 3; place++)
+        job_world_part_starts(world, place, place < 3 ? 1 : 2);
+    change(world, JOB_EVENT_REMOVE, 2, 2, 0);
+    instance_nodes_all(root, &places);
+    is_uint(ranges_count(&places), 3, "one is removed");
+    is_uint(allocation_slots(instance_usable(root)), 3, "new jobs do not get its slot");
+    is_int(instance_nodes_find(root, "n2", &places, NULL), -ENOENT, "it has no name any more");
+    ranges_clear(&places);
+    ranges_add(&places, 2, 3);
+    instance_nodes_staying(root, &places, &staying_places);
+    is_uint(ranges_min(&staying_places), 3, "the other of two stays");
+    ok(!instance_nodes_have_left(root, &places), "none has left yet");
+    job_world_kill(world, 2);
+    job_world_part_ends(world, 1, 1);
+    job_world_pass(world, 10000); /* output that is lost with it is waited for */
+    is_uint(world->end.status, 125, "to a job that used it, it is lost");
+    has_string(world->end.text, "lost node n2: it was removed from the instance", "and why");
+    ok(!instance_nodes_have_left(root, &places), "the other has not left");
+    ranges_remove(&places, 3, 3);
+    ok(instance_nodes_have_left(root, &places), "it has");
+    used_by(world, 2, "", "the job is over");
+    job_world_part_ends(world, 3, 2);
+    job_world_leave(world, "ended");
+    ok(!instance_nodes_can_change(root), "nothing can be changed when the instance ends");
+    ranges_fini(&places);
+    ranges_fini(&staying_places);
+    job_world_destroy(world);
+}
+
 static void test_find(void)
 {
     struct job_world *world = staying(4, 1);
@@ -157,6 +217,7 @@ int main(void)
     test_drain();
     test_together();
     test_lost();
+    test_remove();
     test_find();
     return done_testing();
 }
