@@ -294,6 +294,7 @@ static void on_client_message(struct daemon_core *core, const struct daemon_even
 static void on_client_closed(struct daemon_core *core, const struct daemon_event *event)
 {
     daemon_core_request_gone(core, event->place);
+    daemon_core_nodes_gone(core, event->place);
     clients_gone(core->clients, event->place);
 }
 
@@ -390,10 +391,16 @@ static void run_handler(struct daemon_core *core, const struct daemon_event *eve
     handlers[event->kind](core, event);
 }
 
-void daemon_core_step(struct daemon_core *core, const struct daemon_event *event)
+static void run_kept(struct daemon_core *core)
 {
     const struct daemon_event *kept;
 
+    for (; (kept = daemon_core_kept_first(core)) != NULL; daemon_core_kept_drop(core))
+        run_handler(core, kept);
+}
+
+void daemon_core_step(struct daemon_core *core, const struct daemon_event *event)
+{
     if (core->is_stepping) {
         daemon_core_keep_event(core, event);
         return;
@@ -401,8 +408,9 @@ void daemon_core_step(struct daemon_core *core, const struct daemon_event *event
     daemon_core_check(core);
     core->is_stepping = true;
     run_handler(core, event);
-    for (; (kept = daemon_core_kept_first(core)) != NULL; daemon_core_kept_drop(core))
-        run_handler(core, kept);
+    run_kept(core);
+    daemon_core_nodes_go_on(core);
+    run_kept(core);
     core->is_stepping = false;
     daemon_core_check(core);
 }
@@ -422,6 +430,7 @@ struct daemon_core *daemon_core_create(const struct daemon_core_config *config)
     list_init(&core->pullers);
     list_init(&core->flows);
     daemon_core_request_open(core);
+    daemon_core_nodes_open(core);
     list_init(&core->kept);
     core->instance = instance_create(config->spec, config->place, config->roster, config->policy);
     if (daemon_core_is_root(core)) {
@@ -449,6 +458,7 @@ void daemon_core_destroy(struct daemon_core *core)
     daemon_core_pull_close(core);
     daemon_core_push_close(core);
     daemon_core_request_close(core);
+    daemon_core_nodes_close(core);
     names_destroy(core->names);
     ranges_fini(&core->lost);
     stall_report_destroy(core->stalls);

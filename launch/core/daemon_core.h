@@ -42,7 +42,7 @@ enum daemon_event_kind {
     DAEMON_EVENT_REPLY,     /* id, status, message or NULL */
     DAEMON_EVENT_SEEN,      /* places, status: enum endpoint_loss, number: ns */
     DAEMON_EVENT_SILENT,    /* place, number: ns */
-    DAEMON_EVENT_LOST,      /* places */
+    DAEMON_EVENT_LOST,      /* places; number: 1: they have been asked to leave */
     DAEMON_EVENT_MISSING,   /* key, places: set, missing or NULL */
     /* from the node: its helper, its ranks and their servers */
     DAEMON_EVENT_JOB, /* job_event: what happened to a part of a job here */
@@ -113,6 +113,7 @@ struct daemon_tree_ops {
     void (*reply)(void *context, uint32_t source, uint32_t id, struct message *message);
     void (*place_failed)(void *context, uint32_t place);
     void (*leave)(void *context);
+    int (*shrink)(void *context, const struct ranges *places); /* -EAGAIN: later */
     int (*is_complete)(void *context);
     bool (*is_departing)(void *context); /* this place leaves, and others stay */
     void (*missing)(void *context, struct ranges *ret_places);

@@ -48,6 +48,7 @@ struct daemon_core {
     struct list flows;           /* root: struct stdin_flow (daemon_core_push.c) */
     struct list inquiries;       /* root: struct inquiry (daemon_core_request.c) */
     struct list activities;      /* root: struct activity_inquiry (daemon_core_activity.c) */
+    struct list removals;        /* root: struct removal (daemon_core_nodes.c) */
     struct list kept;            /* struct kept_event: posted from within a step */
     bool is_stepping;
     bool has_joined;
@@ -168,9 +169,20 @@ void daemon_core_request_gone(struct daemon_core *core, uint32_t client);
 int daemon_core_request_reply(struct daemon_core *core, const struct daemon_event *event);
 void daemon_core_request_close(struct daemon_core *core);
 
+/* Answers one. */
+void daemon_core_request_answer(struct daemon_core *core, uint32_t client, uint32_t request,
+                                int status, const struct buffer *data);
+
 /* daemon_core_nodes.c: root. */
-/* JOB_MESSAGE_NODES of a client, without the kind.  0, and the answer; or -EBADMSG. */
-int daemon_core_nodes(struct daemon_core *core, struct wire_reader *reader, struct buffer *answer);
+void daemon_core_nodes_open(struct daemon_core *core);
+/* JOB_MESSAGE_NODES of a client: answered at once, or when nodes have left. */
+void daemon_core_nodes_client(struct daemon_core *core, uint32_t client,
+                              const struct control_request *request);
+/* At the end of a step. */
+void daemon_core_nodes_go_on(struct daemon_core *core);
+void daemon_core_nodes_gone(struct daemon_core *core, uint32_t client);
+void daemon_core_nodes_close(struct daemon_core *core);
+
 /* daemon_core_activity.c: what ranks are doing. */
 void daemon_core_activity_open(struct daemon_core *core);
 /* JOB_MESSAGE_ACTIVITY, of the root and of a client; reader stands after the kind. */

@@ -31,8 +31,8 @@ struct inquiry {
     int status; /* of the last node that gave none */
 };
 
-static void answer(struct daemon_core *core, uint32_t client, uint32_t request, int status,
-                   const struct buffer *data)
+void daemon_core_request_answer(struct daemon_core *core, uint32_t client, uint32_t request,
+                                int status, const struct buffer *data)
 {
     struct control_answer message = {.request = request, .status = status};
 
@@ -68,7 +68,8 @@ static void inquiry_go_on(struct daemon_core *core, struct inquiry *inquiry)
     if (hash_map_count(inquiry->asked) > 0)
         return;
     assert(ranges_is_empty(&inquiry->places));
-    answer(core, inquiry->client, inquiry->request, inquiry->status, &inquiry->answer);
+    daemon_core_request_answer(core, inquiry->client, inquiry->request, inquiry->status,
+                               &inquiry->answer);
     inquiry_free(inquiry);
 }
 
@@ -129,7 +130,7 @@ static void ask_root(struct daemon_core *core, uint32_t client,
     int rc = core->ops->pmi->query(core->context, request->data.data, request->data.length_bytes,
                                    &facts);
 
-    answer(core, client, request->request, rc, &facts);
+    daemon_core_request_answer(core, client, request->request, rc, &facts);
     buffer_fini(&facts);
 }
 
@@ -151,26 +152,13 @@ static void client_asks(struct daemon_core *core, uint32_t client,
                         const struct control_request *request)
 {
     if (request->data.length_bytes > CONTROL_QUESTION_BYTES_MAX)
-        answer(core, client, request->request, -EMSGSIZE, NULL);
+        daemon_core_request_answer(core, client, request->request, -EMSGSIZE, NULL);
     else if (ranges_is_empty(&request->places))
         ask_root(core, client, request);
     else if (inquiry_of(core, client) != NULL) /* one at a time */
-        answer(core, client, request->request, -EAGAIN, NULL);
+        daemon_core_request_answer(core, client, request->request, -EAGAIN, NULL);
     else
         ask_nodes(core, client, request);
-}
-
-static void client_asks_nodes(struct daemon_core *core, uint32_t client,
-                              const struct control_request *request)
-{
-    struct buffer list = {0};
-    struct wire_reader reader;
-    int rc;
-
-    wire_reader_init(&reader, request->data.data, request->data.length_bytes);
-    rc = daemon_core_nodes(core, &reader, &list);
-    answer(core, client, request->request, rc, &list);
-    buffer_fini(&list);
 }
 
 void daemon_core_request_client(struct daemon_core *core, uint32_t client,
@@ -183,13 +171,14 @@ void daemon_core_request_client(struct daemon_core *core, uint32_t client,
     if (request->kind == JOB_MESSAGE_QUERY)
         client_asks(core, client, request);
     else if (request->kind == JOB_MESSAGE_NODES)
-        client_asks_nodes(core, client, request);
+        daemon_core_nodes_client(core, client, request);
     else if (request->kind == JOB_MESSAGE_ACTIVITY)
         daemon_core_activity_client(core, client, request->request, &reader);
     else
-        answer(core, client, request->request,
-               request->kind == JOB_MESSAGE_CONTROL ? daemon_core_control(core, &reader) : -ENOTSUP,
-               NULL);
+        daemon_core_request_answer(
+            core, client, request->request,
+            request->kind == JOB_MESSAGE_CONTROL ? daemon_core_control(core, &reader) : -ENOTSUP,
+            NULL);
 }
 
 /* Replies that still come are nobody's. */

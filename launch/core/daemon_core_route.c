@@ -242,8 +242,8 @@ void daemon_core_route_result(struct daemon_core *core, const struct daemon_even
         daemon_core_job(core, &result);
 }
 
-/* The starter cleans up after a dead daemon that it has started.  Output or credit that the daemon
- * relayed may be lost. */
+/* The starter cleans up after a dead daemon that it has started; one that leaves does so itself.  Output or
+ * credit that the daemon relayed may be lost. */
 void daemon_core_route_lost(struct daemon_core *core, const struct daemon_event *event)
 {
     struct job_event lost = {.kind = JOB_EVENT_LOST, .places = event->places};
@@ -252,7 +252,7 @@ void daemon_core_route_lost(struct daemon_core *core, const struct daemon_event 
     for (uint32_t i = 0; i < tree_cut_count(&tree, core->range); i++) {
         uint32_t head = tree_cut(&tree, core->range, i).first;
 
-        if (ranges_contains(event->places, head))
+        if (event->number == 0 && ranges_contains(event->places, head))
             core->ops->starter->clean(core->context, head);
     }
     core->ops->ranks->renew_credit(core->context);

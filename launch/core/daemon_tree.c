@@ -102,6 +102,14 @@ static void on_tree_lost(void *context, const struct ranges *places)
     daemon_core_step(context, &event);
 }
 
+/* To a job it is the same. */
+static void on_tree_left(void *context, const struct ranges *places)
+{
+    struct daemon_event event = {.kind = DAEMON_EVENT_LOST, .places = places, .number = 1};
+
+    daemon_core_step(context, &event);
+}
+
 static void on_tree_missing(void *context, const struct operation_name *key,
                             const struct ranges *set, const struct endpoint_missing *who)
 {
@@ -132,7 +140,7 @@ const struct endpoint_events daemon_tree_events = {
     .seen = on_tree_seen,
     .silent = on_tree_silent,
     .lost = on_tree_lost,
-    .left = on_tree_lost, /* to a job it is the same */
+    .left = on_tree_left,
     .missing = on_tree_missing,
     .ended = on_tree_ended,
 };
@@ -181,6 +189,11 @@ static void tree_leave(void *context)
     endpoint_leave(context);
 }
 
+static int tree_shrink(void *context, const struct ranges *places)
+{
+    return endpoint_shrink(context, places);
+}
+
 static int tree_is_complete(void *context)
 {
     return endpoint_is_complete(context);
@@ -207,6 +220,7 @@ void daemon_tree_attach(struct daemon_core *core, struct endpoint *endpoint)
         .reply = tree_reply,
         .place_failed = tree_place_failed,
         .leave = tree_leave,
+        .shrink = tree_shrink,
         .is_complete = tree_is_complete,
         .is_departing = tree_is_departing,
         .missing = tree_missing,

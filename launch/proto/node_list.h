@@ -20,7 +20,16 @@ enum node_list_order {
     NODE_LIST_SHOW,
     NODE_LIST_DRAIN,  /* no more processes are started there */
     NODE_LIST_RESUME, /* they are again */
+    NODE_LIST_REMOVE, /* their daemons leave */
     NODE_LIST_ORDER_COUNT
+};
+
+/* When nodes are removed that jobs use. */
+enum node_list_when {
+    NODE_LIST_UNUSED, /* never */
+    NODE_LIST_WAIT,   /* as soon as none does; until then they are drained */
+    NODE_LIST_FORCE,  /* now: to the jobs they are lost */
+    NODE_LIST_WHEN_COUNT
 };
 
 enum node_list_state {
@@ -33,6 +42,7 @@ enum node_list_state {
 
 struct node_list_request {
     uint8_t order; /* enum node_list_order */
+    uint8_t when;  /* enum node_list_when, of NODE_LIST_REMOVE */
     char *names;   /* a hostlist; "": all, of NODE_LIST_SHOW; owned */
 };
 

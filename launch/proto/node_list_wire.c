@@ -12,7 +12,9 @@
 void node_list_request_encode(const struct node_list_request *request, struct buffer *out)
 {
     assert(request->order < NODE_LIST_ORDER_COUNT);
+    assert(request->when < NODE_LIST_WHEN_COUNT);
     wire_put_u8(out, request->order);
+    wire_put_u8(out, request->when);
     wire_put_string(out, request->names);
 }
 
@@ -20,7 +22,8 @@ int node_list_request_decode(struct node_list_request *ret_request, struct wire_
 {
     struct node_list_request request = {.order = wire_get_u8(reader)};
 
-    if (request.order >= NODE_LIST_ORDER_COUNT)
+    request.when = wire_get_u8(reader);
+    if (request.order >= NODE_LIST_ORDER_COUNT || request.when >= NODE_LIST_WHEN_COUNT)
         wire_fail(reader);
     request.names = wire_get_string(reader, CONTROL_QUESTION_BYTES_MAX);
     if (wire_finish(reader) < 0) {

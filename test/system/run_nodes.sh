@@ -17,8 +17,14 @@ nodes_of() {
     verb run --instance "$dir" "$@" sh -c 'echo "$BANYAN_NODE"'
     sort <<<"$out" | uniq -c | awk '{ printf "%s:%s ", $2, $1 }'
 }
-# has STATE: the list has a line of that state; lists: the list in short.
+# has STATE: the list has a line of that state.
 has() { "$banyan" node list | awk 'NR > 1 { print $2 }' | grep -qx "$1"; }
+listed() { [ "$(lists)" = "$1" ]; }
+# lists_are LIST NAME: the list in short becomes that; slots of a job that has ended are free in a moment.
+lists_are() {
+    until_true 60 listed "$1"
+    is "$(lists)" "$1" "$2"
+}
 lists() { "$banyan" node list | awk 'NR > 1 { printf "%s %s %s/%s %s\n", $5, $2, $4, $3, $6 }'; }
 # wait_for JOB: all its processes run.
 wait_for() { until_true 60 sh -c "'$banyan' ps | grep -q '^ *$1  running'"; }
@@ -33,14 +39,14 @@ like "$out" ' 4  up ' "the verb alone lists"
 "$banyan" run --instance "$dir" -n 3 sh -c "until [ -e '$scratch/go' ]; do sleep 0.1; done" </dev/null &
 first=$!
 wait_for 1
-is "$(lists)" "v1 up 2/2 1
+lists_are "v1 up 2/2 1
 v2 up 1/2 1
 v[3-4] up 0/2 -" "a job uses some"
 
 verb node drain 'v[2-3]'
 is "$status$out" 0 "two are drained"
 is "$err" "banyan: v2 still has processes of job 1, which may end normally" "one of which is still used"
-is "$(lists)" "v1 up 2/2 1
+lists_are "v1 up 2/2 1
 v2 draining 1/2 1
 v3 drained 0/2 -
 v4 up 0/2 -" "the list says so"
@@ -62,7 +68,7 @@ touch "$scratch/go"
 wait "$first"
 is $? 0 "what runs on a drained node ends normally"
 until_true 60 has drained
-is "$(lists)" "v[1,4] up 0/2 -
+lists_are "v[1,4] up 0/2 -
 v[2-3] drained 0/2 -" "then it is drained"
 verb node drain v2
 is "$status$out$err" 0 "draining again says nothing"
@@ -85,7 +91,7 @@ verb node drain
 fails "no node" 'expected: banyan node drain \[OPTIONS\] NODES'
 verb node drian v1
 fails "no such word" "unknown command 'node drian': did you mean 'node drain'"
-is "$(lists)" "v[1,3-4] up 0/2 -
+lists_are "v[1,3-4] up 0/2 -
 v2 drained 0/2 -" "then nothing is done"
 
 # A daemon dies: its node counts for nothing any more.
@@ -102,7 +108,7 @@ victim=$("$banyan" run --instance "$dir" --map-by node -n 3 "$scratch/daemon" </
 is "$(cat "/proc/$victim/comm")" banyand "a daemon"
 kill -9 "$victim"
 until_true 60 has lost
-is "$(lists)" "v[1,4] up 0/2 -
+lists_are "v[1,4] up 0/2 -
 v2 drained 0/2 -
 v3 lost 0/2 -" "one is lost"
 is "$(nodes_of)" "v1:2 v4:2 " "its slots are not counted"

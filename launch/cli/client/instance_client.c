@@ -89,7 +89,8 @@ static int await_answer(struct instance_client *client, struct buffer *ret_data,
         struct buffer payload = {0};
         uint8_t type = 0;
 
-        rc = instance_message_read(client->fd, ANSWER_PATIENCE_MS, &type, &payload);
+        rc = instance_message_read(client->fd, client->is_patient ? -1 : ANSWER_PATIENCE_MS, &type,
+                                   &payload);
         if (rc == -ETIMEDOUT)
             error_set(error, rc, "no answer from the instance at %s within %d s", client->directory,
                       ANSWER_PATIENCE_MS / 1000);
@@ -181,19 +182,19 @@ int instance_client_control(struct instance_client *client, uint32_t job, uint8_
     return rc;
 }
 
-int instance_client_nodes(struct instance_client *client, enum node_list_order order,
-                          const char *names, struct node_list *ret_list, struct error *error)
+int instance_client_nodes(struct instance_client *client, const struct node_list_request *nodes,
+                          struct node_list *ret_list, struct error *error)
 {
-    const struct node_list_request order_of = {.order = (uint8_t)order,
-                                               .names = (char *)(uintptr_t)names};
     struct control_request request = {.kind = JOB_MESSAGE_NODES};
     struct buffer data = {0}, answer = {0};
     struct wire_reader reader;
     int rc;
 
-    node_list_request_encode(&order_of, &data);
+    node_list_request_encode(nodes, &data);
     request.data = (struct wire_bytes){.data = data.data, .length_bytes = data.length_bytes};
+    client->is_patient = nodes->order == NODE_LIST_REMOVE;
     rc = ask(client, &request, &answer, error);
+    client->is_patient = false;
     buffer_fini(&data);
     wire_reader_init(&reader, answer.data, answer.length_bytes);
     if (rc == 0 && node_list_decode(ret_list, &reader) < 0) {

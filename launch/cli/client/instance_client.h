@@ -7,6 +7,7 @@
 #ifndef LAUNCH_CLI_CLIENT_INSTANCE_CLIENT_H
 #define LAUNCH_CLI_CLIENT_INSTANCE_CLIENT_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "alloc/allocation.h"
@@ -21,6 +22,7 @@ struct instance_client {
     int fd;
     pid_t root; /* process */
     struct allocation roster;
+    bool is_patient; /* an answer may take any time */
 };
 
 /* Finds the instance (instance_search.h) and becomes its client; closed by instance_client_close. */
@@ -38,9 +40,9 @@ int instance_client_processes(struct instance_client *client, uint32_t job,
 /* kind: enum job_control_kind; ranks: none: all.  -ENOENT if no such job runs, or it has no such rank. */
 int instance_client_control(struct instance_client *client, uint32_t job, uint8_t kind,
                             uint32_t signal, const struct ranges *ranks, struct error *error);
-/* Lists nodes (none named: all), and before that drains or resumes them; the caller's to fini.  What the root refuses is
- * an error. */
-int instance_client_nodes(struct instance_client *client, enum node_list_order order,
-                          const char *names, struct node_list *ret_list, struct error *error);
+/* Lists nodes (none named: all), and before that drains, resumes or removes them, which may take as long as jobs do; the
+ * caller's to fini.  What the root refuses is an error. */
+int instance_client_nodes(struct instance_client *client, const struct node_list_request *nodes,
+                          struct node_list *ret_list, struct error *error);
 
 #endif

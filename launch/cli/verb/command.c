@@ -62,7 +62,7 @@ static const struct verb verbs[] = {
     {"stop", "end an instance and its jobs", stop_verb, stop_verb_help},
     {"status", "show an instance: nodes, slots, jobs", ps_verb_status, ps_verb_help_status},
     {"ps", "list jobs of an instance, or their processes", ps_verb, ps_verb_help},
-    {"node", "list, drain and resume nodes of an instance", node_verb, node_verb_help},
+    {"node", "list, drain or remove nodes of an instance", node_verb, node_verb_help},
     {"wait", "wait for jobs of an instance", wait_verb, wait_verb_help},
     {"attach", "print what a job of an instance prints", wait_verb_attach, wait_verb_help_attach},
     {"kill", "end jobs of an instance, or ranks of them", kill_verb, kill_verb_help},

@@ -189,18 +189,29 @@ static json_t *json_states(const struct node_report_sum *sum)
     return object;
 }
 
-static json_t *json_status(const struct instance_report *report, const struct ranges *all,
-                           const char *since, const struct node_report_sum *sum)
+static json_t *json_names(const struct node_list *list)
+{
+    struct buffer text = {0};
+    json_t *value;
+
+    hostlist_print(list->names, &text);
+    value = json_text(buffer_string(&text));
+    buffer_fini(&text);
+    return value;
+}
+
+static json_t *json_status(const struct instance_report *report, const char *since,
+                           const struct node_report_sum *sum)
 {
     json_t *object = json_object();
 
     json_object_set_new(object, "instance", json_text(report->directory));
     json_object_set_new(object, "root", json_integer(report->root));
     json_object_set_new(object, "since", json_text(since));
-    json_object_set_new(object, "nodes", json_integer(allocation_nodes(report->roster)));
-    json_object_set_new(object, "names", json_places(report, all));
+    json_object_set_new(object, "nodes", json_integer(hostlist_count(report->list->names)));
+    json_object_set_new(object, "names", json_names(report->list));
     json_object_set_new(object, "states", json_states(sum));
-    json_object_set_new(object, "slots", json_integer((json_int_t)report->facts->slots));
+    json_object_set_new(object, "slots", json_integer((json_int_t)sum->slots));
     json_object_set_new(object, "slots_in_use", json_integer((json_int_t)sum->used));
     json_object_set_new(object, "jobs", json_jobs(report));
     return object;
@@ -216,18 +227,18 @@ static void print_states(const struct node_report_sum *sum, struct buffer *out)
     }
 }
 
-static void print_status(const struct instance_report *report, const struct ranges *all,
-                         const char *since, const struct node_report_sum *sum, struct buffer *out)
+static void print_status(const struct instance_report *report, const char *since,
+                         const struct node_report_sum *sum, struct buffer *out)
 {
     uint64_t processes;
     uint32_t jobs = count_jobs(report->facts, &processes);
 
     buffer_printf(out, "instance  %s\nroot      process %u%s%s\nnodes     %u: ", report->directory,
                   report->root, since[0] != '\0' ? ", since " : "", since,
-                  allocation_nodes(report->roster));
-    print_places(report, all, out);
+                  hostlist_count(report->list->names));
+    hostlist_print(report->list->names, out);
     print_states(sum, out);
-    buffer_printf(out, "\nslots     %llu", (unsigned long long)report->facts->slots);
+    buffer_printf(out, "\nslots     %llu", (unsigned long long)sum->slots);
     if (sum->used > 0)
         buffer_printf(out, ", %llu in use", (unsigned long long)sum->used);
     buffer_printf(out, "\njobs      %u", jobs);
@@ -242,17 +253,15 @@ static void print_status(const struct instance_report *report, const struct rang
 void instance_report_status(const struct instance_report *report, int as_json, struct buffer *out)
 {
     struct node_report_sum sum;
-    struct ranges all = {0};
     char since[WORD_BYTES];
 
-    ranges_add(&all, 1, allocation_nodes(report->roster));
+    assert(report->list != NULL);
     node_report_sum(report->list, &sum);
     since_text(report->since, since);
     if (as_json)
-        print_json(json_status(report, &all, since, &sum), out);
+        print_json(json_status(report, since, &sum), out);
     else
-        print_status(report, &all, since, &sum, out);
-    ranges_fini(&all);
+        print_status(report, since, &sum, out);
 }
 
 /* ---- jobs ---- */

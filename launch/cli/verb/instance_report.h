@@ -20,7 +20,7 @@ struct instance_report {
     time_t since;  /* 0: not known */
     const struct allocation *roster;
     const struct pmi_instance_facts *facts;
-    const struct node_list *list;       /* of the nodes' states; for the status */
+    const struct node_list *list;       /* of the nodes, for the status */
     const struct pmi_node_facts *nodes; /* what they say of their processes */
     uint32_t nodes_count;
 };

@@ -14,6 +14,8 @@ struct instance_settings {
     int processes;
     int label;
     int timestamp;
+    int wait;
+    int force;
     int help;
     int version;
 };

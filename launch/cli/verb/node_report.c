@@ -150,12 +150,13 @@ void node_report_draining(const struct node_list *list, struct buffer *out)
 
 void node_report_sum(const struct node_list *list, struct node_report_sum *ret_sum)
 {
-    *ret_sum = (struct node_report_sum){.used = 0};
+    *ret_sum = (struct node_report_sum){.slots = 0};
     for (uint32_t i = 0; i < list->groups_count; i++) {
         const struct node_list_group *group = &list->groups[i];
 
         assert(group->state < NODE_LIST_STATE_COUNT);
         ret_sum->nodes[group->state] += group->nodes;
+        ret_sum->slots += (uint64_t)group->nodes * group->slots;
         ret_sum->used += (uint64_t)group->nodes * group->used;
     }
 }

@@ -11,7 +11,8 @@
 
 struct node_report_sum {
     uint32_t nodes[NODE_LIST_STATE_COUNT]; /* by state */
-    uint64_t used;                         /* slots, by jobs */
+    uint64_t slots;
+    uint64_t used; /* slots, by jobs */
 };
 
 /* O(groups x different nodes). */

@@ -3,6 +3,7 @@
 
 #include "launch/cli/verb/node_verb.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -22,16 +23,34 @@ static const struct option_rule list_rules[] = {
 static const struct option_rule change_rules[] = {
     OPTION_ROW_INSTANCE, OPTION_ROWS_ABOUT(struct instance_settings, help, version)};
 
+static const struct option_rule remove_rules[] = {
+    {.kind = OPTION_HEADING, .help = "If jobs use them"},
+    {.kind = OPTION_FLAG,
+     .name = "wait",
+     INSTANCE_FIELD(wait),
+     .help = "drain the nodes, wait until no job uses them, and remove them then"},
+    {.kind = OPTION_FLAG,
+     .name = "force",
+     INSTANCE_FIELD(force),
+     .help = "remove them at once: to the jobs they are lost"},
+    OPTION_ROW_INSTANCE,
+    OPTION_ROWS_ABOUT(struct instance_settings, help, version)};
+
 void node_verb_help(struct buffer *out)
 {
     buffer_append_string(
-        out, "Usage: banyan node list [OPTIONS] [NODES...]\n"
-             "       banyan node drain [OPTIONS] NODES...\n"
-             "       banyan node resume [OPTIONS] NODES...\n\n"
-             "Lists the nodes of an instance: state, slots, slots in use, and the jobs that use "
-             "them.\n'drain' starts no more processes on nodes, as n[1-3,7]; those that run there "
-             "end\nnormally. 'resume' lets new jobs use them again.\n");
+        out,
+        "Usage: banyan node list [OPTIONS] [NODES...]\n"
+        "       banyan node drain [OPTIONS] NODES...\n"
+        "       banyan node resume [OPTIONS] NODES...\n"
+        "       banyan node remove [--wait | --force] [OPTIONS] NODES...\n\n"
+        "Lists the nodes of an instance: state, slots, slots in use, and the jobs that use "
+        "them.\n'drain' starts no more processes on nodes, as n[1-3,7]; those that run there "
+        "end\nnormally. 'resume' lets new jobs use them again. 'remove' ends their daemons, and "
+        "is\nrefused while jobs use them.\n\nOptions of list:\n");
     options_help(list_rules, out);
+    buffer_append_string(out, "\nOptions of remove:\n");
+    options_help(remove_rules, out);
 }
 
 /* The names of all words, as one list. */
@@ -40,6 +59,7 @@ static char *join_words(char *const *words)
     struct buffer names = {0};
     char *copy;
 
+    assert(words != NULL);
     for (size_t i = 0; words[i] != NULL; i++)
         buffer_printf(&names, "%s%s", i > 0 ? "," : "", words[i]);
     copy = memory_copy_string(buffer_string(&names));
@@ -47,13 +67,14 @@ static char *join_words(char *const *words)
     return copy;
 }
 
-static int ask(struct instance_client *client, enum node_list_order order, char *const *words,
-               struct node_list *ret_list, struct error *error)
+static int ask(struct instance_client *client, enum node_list_order order, enum node_list_when when,
+               char *const *words, struct node_list *ret_list, struct error *error)
 {
-    char *names = join_words(words);
-    int rc = instance_client_nodes(client, order, names, ret_list, error);
+    struct node_list_request request = {
+        .order = (uint8_t)order, .when = (uint8_t)when, .names = join_words(words)};
+    int rc = instance_client_nodes(client, &request, ret_list, error);
 
-    free(names);
+    free(request.names);
     return rc;
 }
 
@@ -62,7 +83,7 @@ static int list_nodes(struct instance_client *client, const struct instance_sett
 {
     struct buffer text = {0};
     struct node_list list;
-    int rc = ask(client, NODE_LIST_SHOW, words, &list, error);
+    int rc = ask(client, NODE_LIST_SHOW, NODE_LIST_UNUSED, words, &list, error);
 
     if (rc < 0)
         return rc;
@@ -79,7 +100,7 @@ static int drain_nodes(struct instance_client *client, const struct instance_set
 {
     struct buffer text = {0};
     struct node_list list;
-    int rc = ask(client, NODE_LIST_DRAIN, words, &list, error);
+    int rc = ask(client, NODE_LIST_DRAIN, NODE_LIST_UNUSED, words, &list, error);
 
     (void)settings;
     if (rc < 0)
@@ -96,9 +117,31 @@ static int resume_nodes(struct instance_client *client, const struct instance_se
                         char *const *words, struct error *error)
 {
     struct node_list list;
-    int rc = ask(client, NODE_LIST_RESUME, words, &list, error);
+    int rc = ask(client, NODE_LIST_RESUME, NODE_LIST_UNUSED, words, &list, error);
 
     (void)settings;
+    if (rc < 0)
+        return rc;
+    node_list_fini(&list);
+    return EXIT_SUCCESS;
+}
+
+/* With --wait, says for which jobs it waits. */
+static int remove_nodes(struct instance_client *client, const struct instance_settings *settings,
+                        char *const *words, struct error *error)
+{
+    enum node_list_when when = settings->force > 0  ? NODE_LIST_FORCE
+                               : settings->wait > 0 ? NODE_LIST_WAIT
+                                                    : NODE_LIST_UNUSED;
+    struct node_list list;
+    int rc = 0;
+
+    if (settings->wait > 0 && settings->force > 0)
+        return error_set(error, -EINVAL, "options --wait and --force cannot be used together");
+    if (when == NODE_LIST_WAIT)
+        rc = drain_nodes(client, settings, words, error);
+    if (rc == 0)
+        rc = ask(client, NODE_LIST_REMOVE, when, words, &list, error);
     if (rc < 0)
         return rc;
     node_list_fini(&list);
@@ -129,6 +172,13 @@ static const struct node_order {
       .words_max = INT_MAX,
       .usage = "node resume [OPTIONS] NODES...",
       .carry_out = resume_nodes}},
+    {"remove",
+     {.rules = remove_rules,
+      .help = node_verb_help,
+      .words_min = 1,
+      .words_max = INT_MAX,
+      .usage = "node remove [--wait | --force] [OPTIONS] NODES...",
+      .carry_out = remove_nodes}},
 };
 
 #define ORDERS_COUNT (sizeof(orders) / sizeof(orders[0]))
@@ -139,6 +189,7 @@ int node_verb(int argc, char **argv)
     const char *names[ORDERS_COUNT], *nearest;
     struct error error = ERROR_NONE;
 
+    assert(argc > 0 && argv[argc] == NULL);
     if (argc < 2 || argv[1][0] == '-')
         return instance_verb_run(&orders[0].verb, argc, argv);
     for (size_t i = 0; i < ORDERS_COUNT; i++) {

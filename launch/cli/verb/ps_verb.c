@@ -77,6 +77,8 @@ static int show_status(struct instance_client *client, const struct instance_set
 {
     struct instance_report report;
     struct pmi_instance_facts facts;
+    char none[] = "";
+    const struct node_list_request all = {.order = NODE_LIST_SHOW, .names = none};
     struct node_list nodes;
     struct buffer text = {0};
     int rc = instance_client_jobs(client, &facts, error);
@@ -84,7 +86,7 @@ static int show_status(struct instance_client *client, const struct instance_set
     (void)words;
     if (rc < 0)
         return rc;
-    rc = instance_client_nodes(client, NODE_LIST_SHOW, "", &nodes, error);
+    rc = instance_client_nodes(client, &all, &nodes, error);
     if (rc == 0) {
         report_of(client, &facts, &report);
         report.list = &nodes;

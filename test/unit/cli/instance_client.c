@@ -98,7 +98,8 @@ static void put_nodes(struct wire_reader *reader, struct buffer *out)
     if (node_list_request_decode(&request, reader) < 0)
         return;
     node_list_init(&list);
-    if (request.names[0] != '\0' && strcmp(request.names, "n2,n2") != 0) {
+    if (request.names[0] != '\0' && strcmp(request.names, "n2,n2") != 0 &&
+        request.when != NODE_LIST_FORCE) {
         snprintf(list.why, sizeof(list.why), "no such node: %.80s", request.names);
     } else {
         struct node_list_group *group = node_list_add(&list, 1);
@@ -284,7 +285,7 @@ static void test_verbs(void)
     says(ps_verb, "ps --help", 0, "Usage: banyan ps");
     says(ps_verb, "ps --version", 0, "banyan " PACKAGE_VERSION);
     says(ps_verb, "ps --jsn", 125, "--json");
-    says(ps_verb_status, "status", 0, "nodes     4: n[1-4]");
+    says(ps_verb_status, "status", 0, "nodes     1: n2, 1 draining");
     says(ps_verb_status, "status 3", 125, "expected: banyan status [OPTIONS]");
     says(kill_verb, "kill 3 3:0-1", 0, "");
     says(kill_verb, "kill 4", 125, "no job 4 is running");
@@ -295,6 +296,10 @@ static void test_verbs(void)
     says(node_verb, "node drain n2 n2", 0,
          "banyan: n2 still has processes of job 3, which may end normally\n");
     says(node_verb, "node resume n7", 125, "banyan: no such node: n7\n");
+    says(node_verb, "node remove --wait n2 n2", 0, "banyan: n2 still has processes of job 3");
+    says(node_verb, "node remove --force n7", 0, "");
+    says(node_verb, "node remove n7", 125, "banyan: no such node: n7\n");
+    says(node_verb, "node remove --wait --force n2", 125, "cannot be used together");
     says(node_verb, "node drain", 125, "expected: banyan node drain [OPTIONS] NODES...");
     says(node_verb, "node resune n1", 125, "did you mean 'node resume'?");
     says(node_verb, "node drain --help", 0, "Usage: banyan node list");

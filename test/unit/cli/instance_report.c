@@ -105,8 +105,9 @@ static void make_list(void)
 {
     node_list_init(&states);
     hostlist_append_slice(states.names, roster.names, 0, 4);
-    node_list_add(&states, 2)->used = 2;
-    node_list_add(&states, 2)->state = NODE_LIST_DRAINED;
+    *node_list_add(&states, 2) = (struct node_list_group){.nodes = 2, .slots = 2, .used = 2};
+    *node_list_add(&states, 2) =
+        (struct node_list_group){.nodes = 2, .slots = 2, .state = NODE_LIST_DRAINED};
 }
 
 int main(void)

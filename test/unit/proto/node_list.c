@@ -35,7 +35,10 @@ static int decode_list(struct wire_reader *reader)
 static void test_request(void)
 {
     char names[] = "n[1-3]";
-    struct node_list_request request = {.order = NODE_LIST_DRAIN, .names = names}, back;
+    struct node_list_request request = {.order = NODE_LIST_REMOVE,
+                                        .when = NODE_LIST_WAIT,
+                                        .names = names},
+                             back;
     struct buffer bytes = {0};
     struct wire_reader reader;
 
@@ -43,12 +46,17 @@ static void test_request(void)
     truncated_is_refused(&bytes, decode_request, "a request");
     wire_reader_init(&reader, bytes.data, bytes.length_bytes);
     is_int(node_list_request_decode(&back, &reader), 0, "a request comes back");
-    is_uint(back.order, NODE_LIST_DRAIN, "its order");
+    is_uint(back.order, NODE_LIST_REMOVE, "its order");
+    is_uint(back.when, NODE_LIST_WAIT, "and when");
     is_string(back.names, names, "its names");
     free(back.names);
     bytes.data[0] = NODE_LIST_ORDER_COUNT;
     wire_reader_init(&reader, bytes.data, bytes.length_bytes);
     is_int(decode_request(&reader), -EBADMSG, "an unknown order is refused");
+    bytes.data[0] = NODE_LIST_REMOVE;
+    bytes.data[1] = NODE_LIST_WHEN_COUNT;
+    wire_reader_init(&reader, bytes.data, bytes.length_bytes);
+    is_int(decode_request(&reader), -EBADMSG, "likewise another time");
     buffer_fini(&bytes);
 }
 
