@@ -6,24 +6,16 @@
 #include "config.h"
 
 #include <assert.h>
-#include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "fabric/file_read.h"
 #include "launch/doctor/doctor_internal.h"
+#include "launch/exec/library_list.h"
 #include "launch/exec/plugin.h"
-#include "launch/proto/exit_status.h"
-
-#define LIST_BYTES_MAX (1024u * 1024)
-#define HEADERS_MAX    256u
 
 static const char *base_name(const char *path)
 {
@@ -69,35 +61,6 @@ void doctor_check_pmix(const struct doctor_request *request)
         doctor_tell(DOCTOR_PMIX, DOCTOR_FACT, NULL, "%s", path);
     else
         doctor_tell(DOCTOR_PMIX, DOCTOR_FACT, NULL, "the PMIx host can be loaded");
-}
-
-/* ---- What a command prints ---- */
-
-/* Runs a command and collects its stdout and stderr in out.  Returns the wait status, or -errno. */
-static int run_command(char *const *argv, char *const *environment, const char *directory,
-                       struct buffer *out)
-{
-    int ends[2], status = 0;
-    pid_t pid;
-
-    assert(argv[0] != NULL);
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return -errno;
-    pid = fork();
-    if (pid == 0) {
-        if ((directory != NULL && chdir(directory) < 0) || dup2(ends[1], STDOUT_FILENO) < 0 ||
-            dup2(ends[1], STDERR_FILENO) < 0)
-            _exit(EXIT_STATUS_NOT_EXECUTABLE);
-        execve(argv[0], argv, environment);
-        _exit(EXIT_STATUS_NOT_FOUND);
-    }
-    close(ends[1]);
-    if (pid > 0)
-        (void)file_read_fd(ends[0], LIST_BYTES_MAX, out);
-    close(ends[0]);
-    if (pid < 0 || waitpid(pid, &status, 0) < 0)
-        return -errno;
-    return status;
 }
 
 /* ---- MPI ---- */
@@ -153,7 +116,7 @@ void doctor_check_mpi(const struct doctor_request *request)
     for (size_t i = 0; i < 2 && list.length_bytes == 0; i++) {
         snprintf(program, sizeof(program), "%s", tries[i]);
         if (access(program, X_OK) == 0)
-            (void)run_command(argv, environ, NULL, &list);
+            (void)library_list_command(argv, environ, NULL, &list);
     }
     find_mpi(&list, &found);
     doctor_tell(DOCTOR_MPI, DOCTOR_FACT, NULL, "%s",
@@ -175,91 +138,12 @@ static const char *find_variable(char *const *environment, const char *name)
     return NULL;
 }
 
-static int is_program(const char *path)
+static void check_libraries(const struct app_spec *app, const char *path, const char *loader)
 {
-    struct stat status;
-
-    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
-}
-
-/* As the helper does: a word with a slash is relative to the working directory, others are searched
- * in PATH. */
-static int find_program(const struct app_spec *app, char path[PATH_MAX])
-{
-    const char *word = app->argv[0];
-    const char *search = find_variable(app->set, "PATH");
-
-    if (word[0] == '/')
-        return snprintf(path, PATH_MAX, "%s", word) < PATH_MAX && is_program(path);
-    if (strchr(word, '/') != NULL)
-        return snprintf(path, PATH_MAX, "%s/%s", app->directory != NULL ? app->directory : ".",
-                        word) < PATH_MAX &&
-               is_program(path);
-    for (search = search != NULL ? search : "/bin:/usr/bin"; *search != '\0';) {
-        size_t bytes = strcspn(search, ":");
-        if (snprintf(path, PATH_MAX, "%.*s/%s", (int)bytes, search, word) < PATH_MAX &&
-            is_program(path))
-            return 1;
-        search += bytes + (search[bytes] == ':');
-    }
-    return 0;
-}
-
-/* The program's dynamic loader; 0 if it has none: a script, or statically linked. */
-static int find_loader(const char *path, char loader[PATH_MAX])
-{
-    Elf64_Phdr headers[HEADERS_MAX];
-    Elf64_Ehdr header;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    int found = 0;
-
-    if (fd < 0 || pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
-        memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-        header.e_phentsize != sizeof(headers[0]) || header.e_phnum > HEADERS_MAX ||
-        pread(fd, headers, header.e_phnum * sizeof(headers[0]), (off_t)header.e_phoff) !=
-            (ssize_t)(header.e_phnum * sizeof(headers[0])))
-        header.e_phnum = 0;
-    for (unsigned int i = 0; i < header.e_phnum && !found; i++) {
-        size_t bytes = headers[i].p_filesz;
-        if (headers[i].p_type != PT_INTERP || bytes == 0 || bytes >= PATH_MAX)
-            continue;
-        found = pread(fd, loader, bytes, (off_t)headers[i].p_offset) == (ssize_t)bytes;
-        loader[found ? bytes : 0] = '\0';
-    }
-    if (fd >= 0)
-        close(fd);
-    return found;
-}
-
-/* "libx.so => not found" and "error while loading shared libraries: libx.so: cannot open ..." */
-static void find_missing(struct buffer *list, struct buffer *ret_missing)
-{
-    static const char loading[] = "shared libraries: ";
-    char *rest = memory_copy_string(buffer_string(list));
-    char *lines = rest;
-    char *line;
-
-    while ((line = strsep(&rest, "\n")) != NULL) {
-        char *error = strstr(line, loading);
-        line += strspn(line, " \t");
-        if (error != NULL)
-            line = error + strlen(loading);
-        else if (strstr(line, "=> not found") == NULL)
-            continue;
-        line[strcspn(line, error != NULL ? ":" : " ")] = '\0';
-        buffer_printf(ret_missing, "%s%s", ret_missing->length_bytes > 0 ? ", " : "", line);
-    }
-    free(lines);
-}
-
-static void check_libraries(const struct app_spec *app, const char *path, char *loader)
-{
-    char option[] = "--list";
-    char *argv[] = {loader, option, memory_copy_string(path), NULL};
     struct buffer list = {0}, missing = {0}, mpi = {0};
-    int status = run_command(argv, app->set, app->directory, &list);
+    int status = library_list_run(loader, path, app->set, app->directory, &list);
 
-    find_missing(&list, &missing);
+    library_list_missing(&list, &missing);
     find_mpi(&list, &mpi);
     if (missing.length_bytes > 0)
         doctor_tell(DOCTOR_PROGRAM, DOCTOR_PROBLEM,
@@ -271,7 +155,6 @@ static void check_libraries(const struct app_spec *app, const char *path, char *
     else
         doctor_tell(DOCTOR_PROGRAM, DOCTOR_FACT, NULL, "%s: all shared libraries found%s%s", path,
                     mpi.length_bytes > 0 ? "; it uses " : "", buffer_string(&mpi));
-    free(argv[2]);
     buffer_fini(&list);
     buffer_fini(&missing);
     buffer_fini(&mpi);
@@ -285,11 +168,11 @@ static void check_app(const struct app_spec *app)
         doctor_tell(DOCTOR_PROGRAM, DOCTOR_PROBLEM,
                     "give a directory that exists on every node with --wdir",
                     "working directory %s: %s", app->directory, strerror(errno));
-    if (!find_program(app, path))
+    if (!library_list_find(app->argv[0], app->directory, find_variable(app->set, "PATH"), path))
         doctor_tell(DOCTOR_PROGRAM, DOCTOR_PROBLEM,
                     "give a path that exists on every node, or add its directory to PATH",
                     "%s does not exist or is not executable", app->argv[0]);
-    else if (find_loader(path, loader))
+    else if (library_list_loader(path, loader))
         check_libraries(app, path, loader);
     else
         doctor_tell(DOCTOR_PROGRAM, DOCTOR_FACT, NULL, "%s: found; needs no shared libraries",
