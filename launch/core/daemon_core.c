@@ -14,6 +14,7 @@
 #include "launch/core/daemon_core_internal.h"
 #include "launch/core/names.h"
 #include "launch/core/stall_report.h"
+#include "launch/core/stage_root.h"
 #include "launch/job/clients.h"
 #include "overlay/tree.h"
 
@@ -23,6 +24,7 @@ void daemon_core_check(const struct daemon_core *core)
     assert(core->instance != NULL);
     assert(daemon_core_is_root(core) == (core->clients != NULL));
     assert(daemon_core_is_root(core) == (core->stalls != NULL));
+    assert(daemon_core_is_root(core) == (core->stage != NULL));
     assert(core->phase != DAEMON_LEAVING || daemon_core_is_root(core));
     assert(core->is_stepping || list_is_empty(&core->kept));
 }
@@ -206,13 +208,16 @@ static void on_complete(struct daemon_core *core, const struct daemon_event *eve
 
     (void)event;
     daemon_core_job(core, &complete);
+    if (instance_is_up(core->instance))
+        stage_root_up(core->stage);
 }
 
 static void on_broadcast(struct daemon_core *core, const struct daemon_event *event)
 {
     struct job_event broadcast = {.kind = JOB_EVENT_BROADCAST, .message = event->message};
 
-    if (!daemon_core_notice_broadcast(core, event->message))
+    if (!daemon_core_notice_broadcast(core, event->message) &&
+        !daemon_core_stage_broadcast(core, event->message))
         daemon_core_job(core, &broadcast);
 }
 
@@ -295,6 +300,7 @@ static void on_client_closed(struct daemon_core *core, const struct daemon_event
 {
     daemon_core_request_gone(core, event->place);
     daemon_core_nodes_gone(core, event->place);
+    stage_root_client_gone(core->stage, event->place);
     clients_gone(core->clients, event->place);
 }
 
@@ -372,6 +378,7 @@ static daemon_event_handler *const handlers[DAEMON_EVENT_KIND_COUNT] = {
     [DAEMON_EVENT_STALLED] = on_stalled,
     [DAEMON_EVENT_SIGNALLED] = on_signalled,
     [DAEMON_EVENT_HELPER_LOST] = on_helper_lost,
+    [DAEMON_EVENT_STAGE_REPORT] = daemon_core_stage_reported,
     [DAEMON_EVENT_START] = on_start,
     [DAEMON_EVENT_PLACE_FAILED] = on_place_failed,
     [DAEMON_EVENT_LINE] = on_line,
@@ -431,6 +438,7 @@ struct daemon_core *daemon_core_create(const struct daemon_core_config *config)
     list_init(&core->flows);
     daemon_core_request_open(core);
     daemon_core_nodes_open(core);
+    daemon_core_stage_open(core);
     list_init(&core->kept);
     core->instance = instance_create(config->spec, config->place, config->roster, config->policy);
     if (daemon_core_is_root(core)) {
@@ -459,6 +467,7 @@ void daemon_core_destroy(struct daemon_core *core)
     daemon_core_push_close(core);
     daemon_core_request_close(core);
     daemon_core_nodes_close(core);
+    daemon_core_stage_close(core);
     names_destroy(core->names);
     ranges_fini(&core->lost);
     stall_report_destroy(core->stalls);

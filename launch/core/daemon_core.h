@@ -53,6 +53,8 @@ enum daemon_event_kind {
     DAEMON_EVENT_STALLED,   /* key, places: set, ranks, type: enum job_stalled_kind, one of LOCAL */
     DAEMON_EVENT_SIGNALLED, /* number, text: who sent it, "" if that is not known */
     DAEMON_EVENT_HELPER_LOST,
+    DAEMON_EVENT_STAGE_REPORT, /* id: generation of the order, data: its report; or status: those of all
+                                * orders, and text: why they cannot be carried out */
     /* from the starter */
     DAEMON_EVENT_START,        /* start the daemons of the child ranges */
     DAEMON_EVENT_PLACE_FAILED, /* place, text, type: 1 if it has started none of those below it */
@@ -196,6 +198,8 @@ struct daemon_ops {
     void (*print)(void *context, const char *text); /* when no client can be reached */
     void (*finish)(void *context);                  /* the links: FINISHED follows */
     void (*stop)(void *context);                    /* the last: nothing follows */
+    /* An order of the root (struct stage_order), not taken: STAGE_REPORT follows, except after REMOVE. */
+    void (*stage)(void *context, struct message *message);
     const struct daemon_rank_ops *ranks;
     const struct daemon_pmi_ops *pmi;
     const struct daemon_starter_ops *starter;

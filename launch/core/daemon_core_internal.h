@@ -3,7 +3,7 @@
  * Internals of launch/core/daemon_core.h: daemon_core.c (life, steps), daemon_core_kept.c (events from
  * within a step), daemon_core_query.c, daemon_core_text.c (messages to the user), daemon_core_route.c
  * (what comes from the tree, by kind), daemon_core_job.c (the job logic's actions), daemon_core_clients.c (the
- * root's clients), daemon_core_end.c (how a daemon ends), daemon_core_silence.c (messages about silent
+ * root's clients), daemon_core_stage.c (files for the nodes), daemon_core_end.c (how a daemon ends), daemon_core_silence.c (messages about silent
  * nodes), stall_*.c (which ranks an operation waits for).
  */
 #ifndef LAUNCH_CORE_DAEMON_CORE_INTERNAL_H
@@ -15,6 +15,7 @@
 
 struct clients;
 struct names;
+struct stage_root;
 struct stall_report;
 
 enum daemon_phase {
@@ -49,6 +50,8 @@ struct daemon_core {
     struct list inquiries;       /* root: struct inquiry (daemon_core_request.c) */
     struct list activities;      /* root: struct activity_inquiry (daemon_core_activity.c) */
     struct list removals;        /* root: struct removal (daemon_core_nodes.c) */
+    struct stage_root *stage;    /* root: files on their way to the nodes */
+    struct list stage_due;       /* struct stage_due (daemon_core_stage.c) */
     struct list kept;            /* struct kept_event: posted from within a step */
     bool is_stepping;
     bool has_joined;
@@ -195,6 +198,17 @@ void daemon_core_activity_gone(struct daemon_core *core, uint32_t client);
 int daemon_core_activity_reply(struct daemon_core *core, const struct daemon_event *event);
 void daemon_core_activity_due(struct daemon_core *core);
 void daemon_core_activity_close(struct daemon_core *core);
+/* daemon_core_stage.c: files for the nodes. */
+void daemon_core_stage_open(struct daemon_core *core);
+/* Root: JOB_MESSAGE_STAGE of a client. */
+void daemon_core_stage_request(struct daemon_core *core, uint32_t client,
+                               const struct control_request *request);
+void daemon_core_stage_result(struct daemon_core *core, const struct daemon_event *event);
+/* 1 if the broadcast is an order of it. */
+int daemon_core_stage_broadcast(struct daemon_core *core, struct message *message);
+/* DAEMON_EVENT_STAGE_REPORT */
+void daemon_core_stage_reported(struct daemon_core *core, const struct daemon_event *event);
+void daemon_core_stage_close(struct daemon_core *core);
 
 /* daemon_core_silence.c */
 void daemon_core_silence(struct daemon_core *core, uint32_t place, uint64_t silent_ns);

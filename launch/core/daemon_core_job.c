@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "launch/core/daemon_core_internal.h"
 #include "launch/core/names.h"
+#include "launch/core/stage_root.h"
 #include "launch/core/stall_report.h"
 #include "launch/job/clients.h"
 
@@ -113,6 +114,7 @@ static void run_at_root(struct daemon_core *core, const struct job_action *actio
         daemon_core_push_orphans(core);
         stall_report_job_ended(core->stalls, action->job);
         names_job_ended(core->names, action->job);
+        stage_root_job_ended(core->stage, action->job);
         clients_action(core->clients, action);
         break;
     default:

@@ -11,6 +11,7 @@
 #include "base/wire.h"
 #include "launch/core/daemon_core_internal.h"
 #include "launch/core/names.h"
+#include "launch/core/stage_root.h"
 #include "launch/core/stall_report.h"
 #include "launch/job/clients.h"
 #include "overlay/tree.h"
@@ -238,6 +239,8 @@ void daemon_core_route_result(struct daemon_core *core, const struct daemon_even
 
     if (job_is_of_processes(event->key))
         core->ops->pmi->result(core->context, event->key, event->status, event->message);
+    else if (event->key->kind == JOB_OPERATION_STAGE)
+        daemon_core_stage_result(core, event);
     else
         daemon_core_job(core, &result);
 }
@@ -261,5 +264,7 @@ void daemon_core_route_lost(struct daemon_core *core, const struct daemon_event 
     daemon_core_pull_lost(core, event->places);
     daemon_core_push_lost(core);
     daemon_core_feed_lost(core, event->places);
+    if (daemon_core_is_root(core))
+        stage_root_lost(core->stage, event->places);
     daemon_core_job(core, &lost);
 }

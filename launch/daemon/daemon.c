@@ -252,6 +252,7 @@ static void close_parts(struct daemon *daemon)
 
     daemon_jobs_close(daemon);
     daemon_surveys_close(daemon);
+    daemon_stage_close(daemon);
     doctor_daemon_close(daemon);
     log_set_sink(NULL, NULL, LOG_LEVEL_ERROR);
     if (daemon->root)

@@ -9,6 +9,7 @@
 #define LAUNCH_DAEMON_DAEMON_INTERNAL_H
 
 #include <assert.h>
+#include <limits.h>
 
 #include "base/list.h"
 #include "base/hash_map.h"
@@ -85,6 +86,7 @@ struct daemon {
     struct root *root;                /* the clients; NULL except at place 0 */
     struct list surveys;              /* struct daemon_survey: those under way */
     uint32_t surveys_made;
+    struct channel *stage;     /* to the process that stages files; NULL until it is needed */
     struct pmi_node *pmi_node; /* the PMIx server of all jobs */
     struct rank_jobs *rank_jobs;
     struct list jobs;                 /* struct daemon_job: jobs with a part on this node */
@@ -210,6 +212,13 @@ void daemon_query_activity(void *context, uint32_t job, uint32_t index,
                            struct activity_rank *ret_rank);
 void daemon_survey_start(void *context, uint32_t job, uint32_t want, const char *require);
 void daemon_surveys_close(struct daemon *daemon);
+
+/* daemon_stage.c */
+/* An order of the root to stage files. */
+void daemon_stage_order(void *context, struct message *message);
+/* Contains the stage directories of jobs, by number. */
+void daemon_stage_directory(const struct daemon *daemon, char path[PATH_MAX]);
+void daemon_stage_close(struct daemon *daemon);
 
 /* root_clients.c */
 extern const struct daemon_client_ops root_client_ops;

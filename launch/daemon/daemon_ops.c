@@ -234,6 +234,7 @@ static const struct daemon_ops machine_ops = {
     .print = ops_print,
     .finish = ops_finish,
     .stop = ops_stop,
+    .stage = daemon_stage_order,
     .ranks = &daemon_rank_ops,
     .pmi = &daemon_pmi_ops,
     .starter = &starter_ops,

@@ -47,6 +47,7 @@ static void start_rank(struct daemon_job *job, uint32_t index)
 {
     struct daemon *daemon = job->daemon;
     struct error error = ERROR_NONE;
+    char stage[PATH_MAX];
     struct rank_start start = {
         .helper = daemon->helper,
         .output = job->output,
@@ -54,6 +55,7 @@ static void start_rank(struct daemon_job *job, uint32_t index)
         .job = job->local,
         .session_id = daemon->record.instance.session,
         .node_name = daemon->record.name,
+        .stage = stage,
         .place = daemon->record.place,
         .rank = instance_part_rank(daemon_core_instance(daemon->core), job->local, index),
         .index = index,
@@ -65,6 +67,7 @@ static void start_rank(struct daemon_job *job, uint32_t index)
 
     assert(index < job->local->count && job->pids[index] == 0);
     start.stdin_fd = takes_stdin ? job->input_fd : daemon_job_feed_fd(job, index);
+    daemon_stage_directory(daemon, stage);
     if (job->rank_pmi && !rank_pmi_have_failed(job->rank_pmi)) {
         step = START_STEP_DESCRIPTORS;
         rc = rank_start(&start, &error);

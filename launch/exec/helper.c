@@ -471,6 +471,26 @@ void helper_survey(struct helper *helper, uint64_t id, unsigned int want, const 
     send_request(helper, &request, plain);
 }
 
+void helper_stage(struct helper *helper, uint64_t id, const char *base, const char *cache,
+                  uint32_t place, int shares, int fd)
+{
+    char number[16];
+    char *argv[] = {number, NULL};
+    struct helper_request request = {.type = HELPER_STAGE,
+                                     .id = id,
+                                     .value = (uint32_t)shares,
+                                     .path = base,
+                                     .name = cache,
+                                     .argv = argv};
+    const struct helper_fd fds = {.fd = fd, .target = STDIN_FILENO};
+    int plain[HELPER_FDS_MAX];
+
+    assert(fd >= 0);
+    snprintf(number, sizeof(number), "%u", place);
+    set_fds(&request, plain, &fds, 1);
+    send_request(helper, &request, plain);
+}
+
 void helper_signal_group(struct helper *helper, uint32_t group, int number)
 {
     send_request(helper,

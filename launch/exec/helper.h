@@ -105,6 +105,9 @@ void helper_start_daemon(struct helper *helper, uint64_t id, const char *virtual
  * fd, of which a duplicate travels.  Ends with it. */
 void helper_survey(struct helper *helper, uint64_t id, unsigned int want, const char *require,
                    uint32_t node, int fd);
+/* Starts the process that stages files (stage_worker.h), connected to fd, of which a duplicate travels. */
+void helper_stage(struct helper *helper, uint64_t id, const char *base, const char *cache,
+                  uint32_t place, int shares, int fd);
 /* Sends a signal to every process group of the job / one process's group. */
 void helper_signal_group(struct helper *helper, uint32_t group, int number);
 void helper_signal(struct helper *helper, uint64_t id, int number);

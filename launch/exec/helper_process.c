@@ -26,6 +26,7 @@
 #include "launch/exec/orphan.h"
 #include "launch/exec/process_title.h"
 #include "launch/exec/session.h"
+#include "launch/exec/stage_worker.h"
 #include "launch/exec/survey_read.h"
 #include "launch/proto/exit_status.h"
 #include "launch/exec/virtual_node.h"
@@ -310,7 +311,32 @@ static void start_daemon(struct helper_state *state, const struct helper_request
     state->spares_daemons |= request->value != 0;
 }
 
-/* ---- Inspecting the machine: in a separate process, as it may take long ---- */
+/* ---- Inspecting the machine and staging files: in separate processes, as they may take long ---- */
+
+static void begin_process(struct helper_state *state, const struct helper_request *request,
+                          pid_t helper, const char *title)
+{
+    sigset_t none;
+
+    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+    if (getppid() != helper)
+        _exit(EXIT_STATUS_FAILED);
+    (void)setpgid(0, 0);
+    process_title_set(title, NULL);
+    place_standard_fds(state, request);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static void run_stage(struct helper_state *state, const struct helper_order *order, pid_t helper)
+{
+    const struct helper_request *request = &order->request;
+
+    begin_process(state, request, helper, STAGE_NAME);
+    (void)fcntl(STDIN_FILENO, F_SETFL, 0);
+    _exit(stage_worker_run(STDIN_FILENO, request->path, request->name,
+                           (uint32_t)strtoul(order->argv[0], NULL, 10), (int)request->value));
+}
 
 static void run_survey(struct helper_state *state, const struct helper_order *order, pid_t helper)
 {
@@ -318,17 +344,9 @@ static void run_survey(struct helper_state *state, const struct helper_order *or
     struct buffer answer = {0};
     size_t written = 0;
     ssize_t put = 1;
-    sigset_t none;
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-    if (getppid() != helper)
-        _exit(EXIT_STATUS_FAILED);
-    (void)setpgid(0, 0);
-    process_title_set(SURVEY_NAME, NULL);
-    place_standard_fds(state, request);
+    begin_process(state, request, helper, SURVEY_NAME);
     (void)fcntl(STDOUT_FILENO, F_SETFL, 0); /* a pipe that may be full */
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
     survey_read(request->value, request->name, (uint32_t)strtoul(order->argv[0], NULL, 10),
                 &answer);
     while (written < answer.length_bytes && put > 0) {
@@ -338,13 +356,15 @@ static void run_survey(struct helper_state *state, const struct helper_order *or
     _exit(written == answer.length_bytes ? 0 : EXIT_STATUS_FAILED);
 }
 
-static void start_survey(struct helper_state *state, const struct helper_order *order)
+static void start_own(struct helper_state *state, const struct helper_order *order,
+                      void (*run)(struct helper_state *state, const struct helper_order *order,
+                                  pid_t helper))
 {
     pid_t helper = getpid();
     pid_t pid = fork();
 
     if (pid == 0)
-        run_survey(state, order, helper);
+        run(state, order, helper);
     if (pid < 0) {
         helper_tell(state, HELPER_FAILED, order->request.id, -errno, START_STEP_FORK);
         return;
@@ -411,7 +431,10 @@ static void obey_order(struct helper_state *state, struct helper_order *order)
         start_daemon(state, request);
         break;
     case HELPER_SURVEY:
-        start_survey(state, order);
+        start_own(state, order, run_survey);
+        break;
+    case HELPER_STAGE:
+        start_own(state, order, run_stage);
         break;
     case HELPER_SIGNAL_GROUP:
         helper_group_signal(state, request->group, (int)request->value);

@@ -15,6 +15,7 @@
 #define HELPER_NAME     "banyan-helper" /* as ps shows it: 13 of at most 15 bytes */
 #define DAEMON_NAME     "banyand"
 #define SURVEY_NAME     "banyan-survey"
+#define STAGE_NAME      "banyan-stage"
 #define ORPHAN_NO_GROUP UINT32_MAX
 
 /* All children of this single-threaded process, also ended ones that nobody has waited for;

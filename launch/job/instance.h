@@ -11,6 +11,8 @@
 #ifndef LAUNCH_JOB_INSTANCE_H
 #define LAUNCH_JOB_INSTANCE_H
 
+#include <stdbool.h>
+
 #include "launch/job/job.h"
 #include "launch/proto/node_list.h"
 
@@ -50,6 +52,10 @@ enum instance_job_state {
     INSTANCE_JOB_ENDING,
     INSTANCE_JOB_ENDED /* all processes have ended */
 };
+/* It waits for JOB_EVENT_STAGED. */
+bool instance_job_is_held(const struct instance *instance, uint32_t number);
+/* All nodes have joined, and it is not ending. */
+bool instance_is_up(const struct instance *instance);
 /* Of a job that is kept. */
 enum instance_job_state instance_job_state(const struct instance *instance, uint32_t number);
 /* What a place without a rank of the job asks of it (JOB_MESSAGE_MAP), appended; -ENOENT if it has no

@@ -360,6 +360,31 @@ static enum instance_phase spawn_now(struct instance *instance, const struct job
     return INSTANCE_UP;
 }
 
+/* The job was held until now. */
+static enum instance_phase job_staged(struct instance *instance, const struct job_event *event,
+                                      struct job_actions *actions)
+{
+    struct job *job = hash_map_get_u64(instance->root->jobs_by_number, event->job);
+
+    if (job == NULL || !job_is_held(job))
+        return INSTANCE_UP;
+    job->is_staged = 1;
+    give_input(instance, job, JOB_INPUT_START, event, actions);
+    return INSTANCE_UP;
+}
+
+bool instance_job_is_held(const struct instance *instance, uint32_t number)
+{
+    const struct job *job = hash_map_get_u64(instance->root->jobs_by_number, number);
+
+    return job != NULL && job_is_held(job);
+}
+
+bool instance_is_up(const struct instance *instance)
+{
+    return instance->root->phase == INSTANCE_UP;
+}
+
 /* ---- losses ---- */
 
 static enum instance_phase report_seen(struct instance *instance, const struct job_event *event,
@@ -553,6 +578,7 @@ static instance_handler *const handlers[JOB_EVENT_KIND_COUNT][INSTANCE_PHASE_COU
     [JOB_EVENT_PLACE_FAILED] = {place_fails,     ignore_event,    ignore_event,    ignore_event},
     [JOB_EVENT_RUN] =          {run_later,       run_now,         run_refused,     run_refused},
     [JOB_EVENT_SPAWN] =        {spawn_refused,   spawn_now,       spawn_refused,   spawn_refused},
+    [JOB_EVENT_STAGED] =       {ignore_event,    job_staged,      ignore_event,    ignore_event},
     [JOB_EVENT_SIGNAL] =       {pass_signal,     pass_signal,     pass_signal,     pass_signal},
     [JOB_EVENT_END] =          {pass_end,        pass_end,        pass_end,        pass_end},
     [JOB_EVENT_DRAIN] =        {drain_places,    drain_places,    drain_places,    drain_places},

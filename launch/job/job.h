@@ -65,6 +65,7 @@ enum job_event_kind {
     JOB_EVENT_RUN,   /* spec (taken over); number: the driver's, returned with ACCEPTED; flag:
                       * CONTROL_RUN_* */
     JOB_EVENT_SPAWN, /* of a process: job, spec (taken over), and place and number of its request */
+    JOB_EVENT_STAGED, /* job: the files of its processes are on the nodes */
     JOB_EVENT_SIGNAL, /* job, number; places: its ranks, NULL: all */
     JOB_EVENT_END,    /* job, end */
     JOB_EVENT_DRAIN,  /* places that get no more processes, or with flag 0 do again */
@@ -206,6 +207,7 @@ enum job_merge {
     JOB_MERGE_ENDED,
     JOB_MERGE_SURVEY,
     JOB_MERGE_DOCTOR,
+    JOB_MERGE_STAGE,
     JOB_MERGE_COUNT
 };
 extern endpoint_merge_function *const job_merges[JOB_MERGE_COUNT];
@@ -218,7 +220,8 @@ enum job_operation {
     JOB_OPERATION_PMIX,
     JOB_OPERATION_SURVEY,
     JOB_OPERATION_DOCTOR,
-    JOB_OPERATION_STOPPED /* all processes wait for a debugger; they do not know of it */
+    JOB_OPERATION_STOPPED, /* all processes wait for a debugger; they do not know of it */
+    JOB_OPERATION_STAGE    /* a step of a transfer of files; its owner is not a job */
 };
 
 /* Name of the set of all nodes of a job, for one kind of operation of the services. */

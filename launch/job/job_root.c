@@ -231,6 +231,11 @@ static int needs_the_dead(struct job *job)
 
 /* ---- before the launch ---- */
 
+int job_is_held(const struct job *job)
+{
+    return job->phase == JOB_QUEUED && job->spec.stage != 0 && !job->is_staged;
+}
+
 /* Asks the nodes of job->places. */
 static enum job_phase survey_nodes(struct job *job, unsigned int want, struct job_actions *actions)
 {
@@ -278,6 +283,8 @@ static enum job_phase begin_job(struct job *job, const struct job_event *event,
     unsigned int want;
 
     (void)event;
+    if (job_is_held(job))
+        return JOB_QUEUED;
     if (job_queue_hold(job, &error) < 0)
         return wait_for_slots(job, &error, actions);
     want = job_survey_wanted(job, 0);

@@ -136,6 +136,7 @@ struct job {
     uint64_t output_bytes; /* received */
     uint64_t deadline_ns;  /* UINT64_MAX = none */
     uint32_t other_place;  /* one that computed a different placement; 0: none so far */
+    uint8_t is_staged;     /* the files that it waits for are on the nodes */
     uint8_t impatient;     /* the user ended it: slow output is not waited for */
     uint8_t may_wait;      /* for slots of other jobs */
     uint8_t waits;         /* it does, or did before its launch */
@@ -187,6 +188,8 @@ void job_destroy(struct job *job);
 void job_take(struct job *job, enum job_input input, const struct job_event *event,
               struct job_actions *actions);
 int job_is_reported(const struct job *job);
+/* It waits until its files are on the nodes. */
+int job_is_held(const struct job *job);
 void job_set_deadline(struct job *job, uint64_t deadline_ns, struct job_actions *actions);
 
 /* job_spawn.c: jobs that processes of others have spawned. */

@@ -32,6 +32,12 @@ struct app_spec {
 #define JOB_MPI_TORCH 4u /* variables of torch.distributed */
 #define JOB_MPI_ALL   7u
 
+/* Files that are staged for the job: it is held until they are on the nodes.  The programs are among them:
+ * argv[0] is relative to the stage directory. */
+#define JOB_STAGE_FILES    1u
+#define JOB_STAGE_PROGRAMS 2u
+#define JOB_STAGE_ALL      3u
+
 /* What happens to a job when a rank fails or a node is lost.  A rank that calls abort always ends
  * it, and so does a node lost before the launch. */
 enum job_on_failure {
@@ -65,6 +71,7 @@ struct job_spec {
     uint32_t processes;         /* total; 0: not known until the nodes are known */
     struct app_spec *apps;
     uint32_t apps_count;
+    uint8_t stage;           /* JOB_STAGE_* */
     uint8_t report_bindings; /* draw the cores of each process; for the root only */
     uint32_t stdin_rank;     /* the rank that gets stdin; UINT32_MAX = none, or JOB_STDIN_EACH */
     enum job_on_failure on_failure;

@@ -120,13 +120,14 @@ void job_spec_encode(const struct job_spec *spec, struct buffer *out)
 
     assert(spec->apps_count == spec->placement.rules_count);
     assert(spec->on_failure < JOB_ON_FAILURE_COUNT && spec->report_bindings <= 1);
+    assert(spec->stage <= JOB_STAGE_ALL);
     assert(spec->modex < JOB_MODEX_COUNT && spec->stop < PMI_STOP_COUNT);
     wire_put_varint(out, spec->number);
     wire_put_varint(out, spec->uid);
     wire_put_varint(out, spec->mpi);
     wire_put_varint(out, spec->stdin_rank);
     wire_put_varint(out, spec->on_failure);
-    wire_put_u8(out, spec->report_bindings);
+    wire_put_u8(out, (uint8_t)(spec->report_bindings | spec->stage << 1));
     wire_put_varint(out, spec->modex);
     wire_put_varint(out, spec->stop);
     placement_encode(&spec->placement, &placement);
@@ -173,6 +174,7 @@ static void get_placement(struct wire_reader *reader, struct placement *ret_plac
 int job_spec_decode(struct job_spec *ret_spec, struct wire_reader *reader)
 {
     struct job_spec spec;
+    uint8_t flags;
 
     job_spec_init(&spec);
     spec.number = (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
@@ -180,7 +182,9 @@ int job_spec_decode(struct job_spec *ret_spec, struct wire_reader *reader)
     spec.mpi = (uint32_t)wire_get_varint_max(reader, JOB_MPI_ALL);
     spec.stdin_rank = (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
     spec.on_failure = (enum job_on_failure)wire_get_varint_max(reader, JOB_ON_FAILURE_COUNT - 1);
-    spec.report_bindings = (uint8_t)wire_get_varint_max(reader, 1);
+    flags = (uint8_t)wire_get_varint_max(reader, JOB_STAGE_ALL << 1 | 1);
+    spec.report_bindings = flags & 1;
+    spec.stage = flags >> 1;
     spec.modex = (enum job_modex)wire_get_varint_max(reader, JOB_MODEX_COUNT - 1);
     spec.stop = (enum pmi_stop)wire_get_varint_max(reader, PMI_STOP_COUNT - 1);
     get_placement(reader, &spec.placement);

@@ -83,6 +83,8 @@ enum job_message {
     JOB_MESSAGE_FEED_END, /* to the root: that process has ended */
     /* request of the root, and of a client to it: u32 number; its reply: i32 status, struct activity */
     JOB_MESSAGE_ACTIVITY,
+    /* broadcast: struct stage_order; of a client: struct stage_request (stage.h) */
+    JOB_MESSAGE_STAGE,
     JOB_MESSAGE_COUNT
 };
 

@@ -101,6 +101,18 @@ static void put_number(struct buffer *out, const char *name, uint32_t value)
     buffer_append(out, "", 1);
 }
 
+/* Of the job, or that of the instance if nothing was staged for this job alone. */
+static uint32_t stage_number(const struct rank_start *start)
+{
+    return start->job->spec.stage != 0 ? start->job->number : 0;
+}
+
+static void put_stage(const struct rank_start *start, struct buffer *out)
+{
+    buffer_printf(out, "BANYAN_STAGE=%s/%u", start->stage, stage_number(start));
+    buffer_append(out, "", 1);
+}
+
 /* What every process gets; session_clean finds leftover processes by BANYAN_SESSION. */
 static void write_own(const struct rank_start *start, const char *directory, struct buffer *out)
 {
@@ -110,6 +122,7 @@ static void write_own(const struct rank_start *start, const char *directory, str
     put_variable(out, "BANYAN_SESSION", start->session_id);
     put_variable(out, "BANYAN_NODE", start->node_name);
     put_number(out, "BANYAN_PLACE", start->place);
+    put_stage(start, out);
     put_number(out, "BANYAN_JOB", start->job->number);
     put_number(out, "BANYAN_RANK", start->rank);
     put_number(out, "BANYAN_SIZE", start->job->map.processes);
@@ -172,6 +185,33 @@ static void environment_fill(const struct rank_start *start, const char *directo
     environment_edit(environment, &app->edits);
 }
 
+/* The libraries that were staged with the program come first. */
+static char *library_path(const struct rank_start *start, const struct environment *environment)
+{
+    static const char name[] = "LD_LIBRARY_PATH";
+    uintptr_t position = (uintptr_t)hash_map_get(environment->positions, name, sizeof(name) - 1);
+    const char *old = position > 0 ? environment->items[position - 1] + sizeof(name) - 1 : "";
+
+    if (old[0] == '=')
+        old++;
+    return memory_printf("%s=%s/%u/lib%s%s", name, start->stage, stage_number(start),
+                         old[0] != '\0' ? ":" : "", old);
+}
+
+/* A program that was staged is named by its path in the stage directory; the caller frees argv and its first word. */
+static char **staged_argv(const struct rank_start *start, char *const *argv)
+{
+    size_t count = 0;
+    char **staged;
+
+    while (argv[count] != NULL)
+        count++;
+    assert(count > 0);
+    staged = memory_copy(argv, (count + 1) * sizeof(*argv));
+    staged[0] = memory_printf("%s/%u/%s", start->stage, stage_number(start), argv[0]);
+    return staged;
+}
+
 static void close_all(const struct helper_fd *fds, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -224,6 +264,7 @@ int rank_start(const struct rank_start *start, struct error *error)
         .is_stopped = start->job->spec.stop == PMI_STOP_EXEC,
         .more_follow = 1,
     };
+    char *libraries = NULL, **argv = NULL;
     uint32_t own = 0;
     int rc = descriptors_open(start, fds, &own, error);
 
@@ -234,10 +275,19 @@ int rank_start(const struct rank_start *start, struct error *error)
             fds[process.fds_count++] = (struct helper_fd){.fd = start->stdin_fd, .target = 0};
         assert(process.fds_count < HELPER_FDS_MAX);
         environment_fill(start, directory, &text, &environment);
+        if (start->job->spec.stage & JOB_STAGE_PROGRAMS) {
+            libraries = library_path(start, &environment);
+            environment_set(&environment, libraries);
+            process.argv = argv = staged_argv(start, app->argv);
+        }
         process.environment = environment.items;
         helper_start(start->helper, &process);
         close_all(fds, own);
     }
+    if (argv != NULL)
+        free(argv[0]);
+    free(argv);
+    free(libraries);
     environment_fini(&environment);
     buffer_fini(&text);
     free(directory);

@@ -17,6 +17,7 @@ struct rank_start {
     const struct job_local *job;
     const char *session_id;
     const char *node_name;
+    const char *stage; /* contains the stage directories of jobs */
     uint32_t place;
     uint32_t rank;
     uint32_t index; /* local */

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/time.h"
+#include "launch/proto/stage.h"
 #include "launch/proto/survey.h"
 #include "launch/sim/sim_internal.h"
 
@@ -407,12 +408,38 @@ static void ops_stop(void *context)
     sim_daemon_exit(context);
 }
 
+/* Nodes have everything already. */
+static void ops_stage(void *context, struct message *message)
+{
+    struct sim_daemon *daemon = context;
+    struct stage_report report = {.failures = NULL};
+    struct daemon_event event = {.kind = DAEMON_EVENT_STAGE_REPORT};
+    struct stage_order order;
+    struct wire_reader reader;
+    struct buffer payload = {0};
+
+    wire_reader_init(&reader, message->data + 1, message->length_bytes - 1);
+    if (stage_order_decode(&order, &reader) < 0)
+        return;
+    ranges_add(&report.keepers, daemon->place, daemon->place);
+    stage_report_encode(&report, &payload);
+    event.id = order.generation;
+    event.data = payload.data;
+    event.data_bytes = payload.length_bytes;
+    if (order.step != STAGE_REMOVE)
+        daemon_core_step(daemon->core, &event);
+    stage_order_fini(&order);
+    stage_report_fini(&report);
+    buffer_fini(&payload);
+}
+
 const struct daemon_ops sim_ops = {
     .now_ns = ops_now_ns,
     .timer = ops_timer,
     .print = ops_print,
     .finish = ops_finish,
     .stop = ops_stop,
+    .stage = ops_stage,
     .ranks = &rank_ops,
     .pmi = &pmi_ops,
     .starter = &sim_starter_ops,
