@@ -18,6 +18,7 @@
 #include "launch/exec/helper_cgroup.h"
 #include "launch/cli/client/front_end_internal.h"
 #include "launch/cli/client/output_files.h"
+#include "launch/cli/client/stage_files.h"
 #include "launch/exec/session.h"
 #include "launch/proto/exit_status.h"
 
@@ -274,6 +275,7 @@ static void front_end_close(struct front_end *front)
 {
     close_files(front);
     front_end_close_user(front);
+    front_end_stage_close(front);
     buffer_fini(&front->early);
     ranges_fini(&front->children);
     loop_timer_destroy(front->timeout);
@@ -368,7 +370,10 @@ int front_end_run(struct run_request *request, uint64_t start_ns)
         if (request->output.patterns[i] != NULL)
             rc = output_files_prepare(request->output.patterns[i], &error);
     if (rc == 0)
+        rc = front_end_stage_scan(&front, request, &error);
+    if (rc == 0)
         rc = front_end_live(&front, request, &error);
+    stage_files_destroy(front.stage_files);
     if (rc < 0) {
         fprintf(stderr, "banyan: %s\n", error.text);
         front.record.status = EXIT_STATUS_FAILED;

@@ -15,7 +15,6 @@
 #define LINES_MAX 20u
 /* The root answers within 2.5 s, whatever its nodes do. */
 #define ANSWER_PATIENCE_MS 5000
-#define ACTIVITY_REQUEST   2
 
 static void append_places(const struct front_end *front, const struct ranges *places,
                           struct buffer *out)
@@ -134,7 +133,8 @@ static void go_on(struct front_end *front)
 
 int front_end_activity_ask(struct front_end *front)
 {
-    struct control_request request = {.request = ACTIVITY_REQUEST, .kind = JOB_MESSAGE_ACTIVITY};
+    struct control_request request = {.request = FRONT_ACTIVITY_REQUEST,
+                                      .kind = JOB_MESSAGE_ACTIVITY};
     struct buffer payload = {0}, data = {0};
 
     if (front->asks_activity || front->channel == NULL || front->job == 0) {
@@ -152,18 +152,16 @@ int front_end_activity_ask(struct front_end *front)
     return 1;
 }
 
-int front_end_activity_answer(struct front_end *front, struct wire_reader *reader)
+int front_end_activity_answer(struct front_end *front, const struct control_answer *answer)
 {
-    struct control_answer answer;
     struct wire_reader inner;
     struct activity activity;
 
-    if (control_answer_decode(&answer, reader) < 0)
-        return -EBADMSG;
-    if (answer.request != ACTIVITY_REQUEST || !front->asks_activity)
+    assert(answer->request == FRONT_ACTIVITY_REQUEST);
+    if (!front->asks_activity)
         return 0; /* it comes too late */
-    if (answer.status == 0) {
-        wire_reader_init(&inner, answer.data.data, answer.data.length_bytes);
+    if (answer->status == 0) {
+        wire_reader_init(&inner, answer->data.data, answer->data.length_bytes);
         if (activity_decode(&activity, &inner) < 0)
             return -EBADMSG;
         if (is_named(&activity) && !front->has_job_end)

@@ -17,8 +17,12 @@
 #include "launch/cli/client/run_summary.h"
 
 #define FRONT_SIGNALS_MAX 8
+/* Of the question what ranks do; those of a transfer of files are counted from 1. */
+#define FRONT_ACTIVITY_REQUEST UINT32_MAX
 
 struct front_end;
+struct stage_files;
+struct stage_sender;
 
 struct front_signal {
     struct front_end *front;
@@ -54,6 +58,10 @@ struct front_end {
     int reader_moved; /* something was written since the last check */
     int reader_owes;  /* something was queued at the last check */
 
+    struct stage_files *stage_files;   /* NULL: nothing is staged */
+    struct stage_sender *stage_sender; /* from its acceptance on */
+    struct loop_timer *stage_timer;
+
     int has_job_end;
     int has_failure; /* ours: its text and status take precedence over the root's */
     int said_end;
@@ -84,13 +92,21 @@ void front_end_time_over(struct front_end *front);
  * ask. */
 int front_end_activity_ask(struct front_end *front);
 /* CONTROL_ANSWER; -EBADMSG */
-int front_end_activity_answer(struct front_end *front, struct wire_reader *reader);
+int front_end_activity_answer(struct front_end *front, const struct control_answer *answer);
 
 /* front_end_root.c */
 void front_end_attach_root(struct front_end *front, int channel_fd);
 /* Sends a message about the accepted job; payload is what follows its number. */
 void front_end_send(struct front_end *front, uint8_t type, const void *payload, size_t bytes);
 void front_end_close_root(struct front_end *front);
+
+/* front_end_stage.c */
+/* Before anything starts. */
+int front_end_stage_scan(struct front_end *front, struct run_request *request, struct error *error);
+void front_end_stage_begin(struct front_end *front);
+/* CONTROL_ANSWER; negative if it is not expected. */
+int front_end_stage_answer(struct front_end *front, const struct control_answer *answer);
+void front_end_stage_close(struct front_end *front);
 
 /* front_end_user.c */
 void front_end_open_user(struct front_end *front);

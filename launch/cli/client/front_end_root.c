@@ -6,6 +6,7 @@
 #include "launch/proto/exit_status.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,6 +166,8 @@ static void on_accepted(struct front_end *front, struct wire_reader *reader)
         on_unreadable(front);
     else if (front->early.length_bytes > 0)
         front_end_send(front, CONTROL_END, front->early.data, front->early.length_bytes);
+    else
+        front_end_stage_begin(front);
     buffer_fini(&front->early);
 }
 
@@ -176,6 +179,16 @@ static void on_input_taken(struct front_end *front, struct wire_reader *reader)
         on_unreadable(front);
     else if (front->input != NULL)
         input_reader_credit(front->input, bytes);
+}
+
+static int on_answer(struct front_end *front, struct wire_reader *reader)
+{
+    struct control_answer answer;
+
+    if (control_answer_decode(&answer, reader) < 0)
+        return -EBADMSG;
+    return answer.request == FRONT_ACTIVITY_REQUEST ? front_end_activity_answer(front, &answer)
+                                                    : front_end_stage_answer(front, &answer);
 }
 
 static void on_message(void *context, uint8_t type, const void *payload, size_t payload_bytes)
@@ -222,7 +235,7 @@ static void on_message(void *context, uint8_t type, const void *payload, size_t 
         on_text(front, &reader);
         break;
     case CONTROL_ANSWER:
-        if (front_end_activity_answer(front, &reader) < 0)
+        if (on_answer(front, &reader) < 0)
             on_unreadable(front);
         break;
     case CONTROL_JOB_END:

@@ -207,3 +207,31 @@ int instance_client_nodes(struct instance_client *client, const struct node_list
     buffer_fini(&answer);
     return rc;
 }
+
+int instance_client_send(struct instance_client *client, const struct buffer *payload)
+{
+    return instance_message_send(client->fd, CONTROL_REQUEST, payload);
+}
+
+int instance_client_answer(struct instance_client *client, int sent, struct buffer *payload,
+                           struct control_answer *ret_answer, struct error *error)
+{
+    struct control_refused refused;
+    struct wire_reader reader;
+    uint8_t type = 0;
+    int rc = sent;
+
+    while (rc == 0 && type != CONTROL_ANSWER && type != CONTROL_REFUSED) {
+        buffer_clear(payload);
+        rc = instance_message_read(client->fd, -1, &type, payload);
+    }
+    wire_reader_init(&reader, payload->data, payload->length_bytes);
+    if (rc == 0 && type == CONTROL_REFUSED && control_refused_decode(&refused, &reader) == 0)
+        return error_set(error, -EPROTO, "the instance at %s: %s", client->directory, refused.why);
+    if (rc == 0)
+        rc = control_answer_decode(ret_answer, &reader);
+    if (rc == 0)
+        return 0;
+    return error_set(error, rc, "no answer from the instance at %s: %s", client->directory,
+                     rc == -EPIPE ? "its root has ended" : strerror(-rc));
+}

@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/ranges.h"
+#include "launch/proto/control.h"
 #include "launch/proto/node_list.h"
 #include "pmix/pmi_query.h"
 
@@ -44,5 +45,11 @@ int instance_client_control(struct instance_client *client, uint32_t job, uint8_
  * caller's to fini.  What the root refuses is an error. */
 int instance_client_nodes(struct instance_client *client, const struct node_list_request *nodes,
                           struct node_list *ret_list, struct error *error);
+
+/* For who talks to the root in another way: sends a CONTROL_REQUEST, and gets the next CONTROL_ANSWER, which lies in
+ * payload.  sent: what sending has returned. */
+int instance_client_send(struct instance_client *client, const struct buffer *payload);
+int instance_client_answer(struct instance_client *client, int sent, struct buffer *payload,
+                           struct control_answer *ret_answer, struct error *error);
 
 #endif

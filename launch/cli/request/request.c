@@ -545,6 +545,8 @@ static int make_request(const struct request_apps *apps, int needs_program,
                                 &request->job.placement.facts, error);
     if (rc == 0 && apps->items[0].argc > 0)
         rc = make_job(apps, ops, request, error);
+    if (rc == 0)
+        rc = request_stage_take(&settings, &request->stage, &request->job, error);
     if (settings.detach > 0)
         request->job.stdin_rank = UINT32_MAX;
     if (rc == -ENOSPC && is_found)
@@ -624,6 +626,7 @@ void request_fini(struct run_request *request)
 {
     instance_spec_fini(&request->instance);
     job_spec_fini(&request->job);
+    request_stage_fini(&request->stage);
     allocation_fini(&request->allocation);
     free(request->json_path);
     request_output_fini(&request->output);

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/node_facts.h"
 #include "launch/cli/request/request_output.h"
+#include "launch/cli/request/request_stage.h"
 #include "launch/proto/instance_spec.h"
 #include "launch/proto/job_spec.h"
 
@@ -57,6 +58,7 @@ struct run_request {
     enum run_wish wish; /* the rest applies to RUN_WISH_JOB only */
     struct instance_spec instance;
     struct job_spec job;
+    struct request_stage stage;
     struct allocation allocation;
     uint32_t timeout_s;            /* 0: none */
     char notice[RUN_NOTICE_BYTES]; /* a line for the user, before anything starts; "": none */

@@ -280,6 +280,26 @@ const struct option_rule run_rules[] = {
      .value = "RANK|none",
      FIELD(input),
      .help = "rank that receives standard input (default: 0)"},
+    {.kind = OPTION_HEADING, .help = "Files"},
+    {.kind = OPTION_LIST,
+     .name = "stage",
+     .value = "FILE|DIR[:DEST]",
+     FIELD(stage),
+     .help = "copy files to all nodes before the start, into the directory $BANYAN_STAGE of the "
+             "job, as DEST, or under the same relative path; may be repeated"},
+    {.kind = OPTION_FLAG,
+     .name = "stage-binary",
+     FIELD(stage_binary),
+     .help = "copy the program and its shared libraries, and run it from there"},
+    {.kind = OPTION_FLAG,
+     .name = "check-libraries",
+     FIELD(check_libraries),
+     .help = "check on all nodes, before the start, that the program and its shared libraries are "
+             "found"},
+    {.kind = OPTION_FLAG,
+     .name = "force",
+     FIELD(force),
+     .help = "--stage replaces files that exist and differ (default: that is an error)"},
     {.kind = OPTION_HEADING, .help = "Output"},
     {.kind = OPTION_FLAG,
      .letter = 'l',
@@ -437,16 +457,16 @@ const struct option_rule run_rules[] = {
              "banyan sim --replay"},
     OPTION_ROWS_ABOUT(struct request_settings, help, version)};
 
-#define LISTS_COUNT  13
+#define LISTS_COUNT  14
 #define COPIED_COUNT 6 /* the first: for each application those of the first, and its own */
 
 static struct option_list *lists_of(struct request_settings *settings, size_t i)
 {
     struct option_list *const lists[LISTS_COUNT] = {
-        &settings->set,     &settings->env_files,  &settings->unset, &settings->prepend,
-        &settings->append,  &settings->limits,     &settings->facts, &settings->require,
-        &settings->hosts,   &settings->host_files, &settings->net,   &settings->nodes,
-        &settings->topology};
+        &settings->set,      &settings->env_files,  &settings->unset, &settings->prepend,
+        &settings->append,   &settings->limits,     &settings->facts, &settings->require,
+        &settings->hosts,    &settings->host_files, &settings->net,   &settings->nodes,
+        &settings->topology, &settings->stage};
 
     return lists[i];
 }

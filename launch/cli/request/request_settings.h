@@ -76,6 +76,10 @@ struct request_settings {
     int detach;
     int daemonize; /* of start */
     const char *on_failure;
+    struct option_list stage;
+    int stage_binary;
+    int force;
+    int check_libraries;
     const char *modex;
     const char *stop;
     int json_wanted; /* of verbs that print it */

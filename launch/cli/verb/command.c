@@ -24,6 +24,7 @@
 #include "launch/cli/verb/node_verb.h"
 #include "launch/cli/verb/personality_verb.h"
 #include "launch/cli/verb/ps_verb.h"
+#include "launch/cli/verb/push_verb.h"
 #include "launch/cli/verb/stop_verb.h"
 #include "launch/cli/verb/this_machine.h"
 #include "launch/cli/verb/tree_verb.h"
@@ -66,6 +67,7 @@ static const struct verb verbs[] = {
     {"wait", "wait for jobs of an instance", wait_verb, wait_verb_help},
     {"attach", "print what a job of an instance prints", wait_verb_attach, wait_verb_help_attach},
     {"kill", "end jobs of an instance, or ranks of them", kill_verb, kill_verb_help},
+    {"push", "copy files to the nodes of an instance", push_verb, push_verb_help},
     {"signal", "send a signal to a job or to ranks of it", kill_verb_signal, kill_verb_help_signal},
     {"sim", "simulate a machine of any size", simulate_verb, simulate_help},
     {"alloc", "show the nodes that a run would have", verb_alloc, alloc_verb_help},

@@ -11,11 +11,12 @@ struct instance_settings {
     const char *instance;
     int json;
     int now;
+    int force;
+    int verbose;
     int processes;
     int label;
     int timestamp;
     int wait;
-    int force;
     int help;
     int version;
 };
