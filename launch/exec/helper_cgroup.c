@@ -148,7 +148,7 @@ int helper_cgroup_remove(const char *path, int fd)
         return 1;
     helper_cgroup_kill(fd);
     remove_below(path);
-    return 0; /* also if only zombies are left: they are to be reaped before the group counts as gone */
+    return 0; /* also if only zombies are left, which must be reaped before the group counts as gone */
 }
 
 void helper_cgroup_disable(void)

@@ -150,7 +150,7 @@ static void say_run(struct daemon_core *core, uint8_t stage)
     job.apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
     job.apps[0].argv[0] = memory_copy_string("bin/app");
     job.apps[0].set = memory_allocate_zeroed(sizeof(char *));
-    control_run_encode(1, &job, &payload);
+    control_run_encode(1, 0, &job, &payload);
     job_spec_fini(&job);
     say(core, CONTROL_RUN, &payload);
 }
