@@ -12,24 +12,14 @@
 
 #include "base/buffer.h"
 #include "launch/start/shell_word.h"
+#include "launch/start/starter_agent.h"
 #include "launch/start/starter_method.h"
 
 #define AGENT_DEFAULT "ssh"
 
-/* For the real ssh: never ask, no terminal, no X11; and do not become a connection's master, which
- * would outlive us unnoticed.  What the user says in --ssh-agent stands before and wins. */
-static const char *const ssh_options[] = {"-oBatchMode=yes", "-oControlMaster=no", "-x", "-T"};
-
 static const char *agent_of(const struct instance_spec *instance)
 {
     return instance->agent != NULL && instance->agent[0] != '\0' ? instance->agent : AGENT_DEFAULT;
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL ? slash + 1 : path;
 }
 
 /* ---- The arguments: pointers to strings that the list owns ---- */
@@ -45,6 +35,12 @@ static void add_argument(struct arguments *arguments, char *text)
         memory_resize(arguments->items, (arguments->count + 2) * sizeof(*arguments->items));
     arguments->items[arguments->count++] = text;
     arguments->items[arguments->count] = NULL;
+}
+
+static void add_words(struct arguments *arguments, const char *const *words)
+{
+    for (; words != NULL && *words != NULL; words++)
+        add_argument(arguments, memory_copy_string(*words));
 }
 
 static void free_arguments(struct arguments *arguments)
@@ -73,15 +69,15 @@ static void run_agent(struct helper *helper, uint32_t id, const struct instance_
                       const char *node_name, struct buffer *command, const struct helper_fd *fds,
                       uint32_t fds_count)
 {
+    const struct starter_agent *agent = starter_agent_find(agent_of(instance));
     struct arguments arguments = {0};
     struct helper_process process = {
         .id = id, .environment = environ, .fds = fds, .fds_count = fds_count};
 
     add_agent(&arguments, agent_of(instance));
-    if (strcmp(base_name(arguments.items[0]), "ssh") == 0)
-        for (size_t i = 0; i < sizeof(ssh_options) / sizeof(ssh_options[0]); i++)
-            add_argument(&arguments, memory_copy_string(ssh_options[i]));
+    add_words(&arguments, agent->options);
     add_argument(&arguments, memory_copy_string(node_name));
+    add_words(&arguments, agent->shell);
     add_argument(&arguments, memory_copy_string(buffer_string(command)));
     process.argv = arguments.items;
     helper_start(helper, &process);

@@ -16,6 +16,7 @@
 #include "launch/start/boot_carry.h"
 #include "launch/cli/option/options.h"
 #include "launch/start/run_environment.h"
+#include "launch/start/starter_agent.h"
 #include "launch/cli/request/request_facts.h"
 #include "launch/cli/request/request_instance.h"
 #include "launch/cli/request/request_nodes.h"
@@ -23,6 +24,7 @@
 #include "launch/cli/request/request_process.h"
 #include "launch/cli/request/request_settings.h"
 #include "launch/cli/request/request_starter.h"
+#include "launch/cli/request/request_unfollowed.h"
 #include "launch/exec/session.h"
 
 #define KILL_GRACE_DEFAULT_MS 1000 /* Ctrl-C ends a job in less than 2 s */
@@ -246,7 +248,9 @@ static int choose_boot(const struct request_settings *settings, struct instance_
         error_prefix(error, "option --boot");
         return rc;
     }
-    if (instance->starter == STARTER_PALS && settings->boot == NULL)
+    if (settings->boot == NULL &&
+        (instance->starter == STARTER_PALS ||
+         (instance->agent != NULL && starter_agent_find(instance->agent)->no_stdin)))
         instance->boot = memory_copy_string(BOOT_WITHOUT_STDIN);
     else if (instance->starter != STARTER_LOCAL && instance->starter != STARTER_VIRTUAL)
         instance->boot = copy_or_null(settings->boot);
@@ -538,6 +542,9 @@ static int make_request(const struct request_apps *apps, int needs_program,
     if (request->instance_fd < 0)
         rc = settings.detach > 0 ? request_instance_missing(error)
                                  : make_instance(&settings, ops, &nodes, request, error);
+    if (rc == 0 && request->instance_fd < 0)
+        request->warnings =
+            request_unfollowed_tell(&settings, nodes.allocation.user, request->instance.starter);
     allocation_fini(&request->allocation);
     request->allocation = nodes.allocation; /* moved */
     if (rc == 0 && apps->items[0].argc > 0)
@@ -630,5 +637,6 @@ void request_fini(struct run_request *request)
     allocation_fini(&request->allocation);
     free(request->json_path);
     request_output_fini(&request->output);
+    free(request->warnings);
     *request = (struct run_request){0};
 }

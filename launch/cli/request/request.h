@@ -62,6 +62,7 @@ struct run_request {
     struct allocation allocation;
     uint32_t timeout_s;            /* 0: none */
     char notice[RUN_NOTICE_BYTES]; /* a line for the user, before anything starts; "": none */
+    char *warnings; /* lines, too: options that the starter cannot follow; NULL: none */
     int label;
     int timestamp; /* 1: milliseconds, 2: nanoseconds */
     struct request_output output;

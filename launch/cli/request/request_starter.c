@@ -11,6 +11,7 @@
 #include "alloc/same_node.h"
 #include "launch/start/join_token.h"
 #include "launch/start/run_environment.h"
+#include "launch/start/starter_agent.h"
 #include "overlay/tree.h"
 
 /* A busy controller may create a step late. */
@@ -31,18 +32,18 @@ static const struct scheduler_starter {
     enum starter_kind kind;
     const char *program; /* searched in PATH */
     const char *agent;   /* STARTER_SSH: called as AGENT NODE COMMAND */
-    int root_only;       /* only the job's first node may start something */
 } scheduler_starters[] = {
-    {"slurm", STARTER_SRUN, "srun", NULL, 0},
-    {"flux", STARTER_FLUX, "flux", NULL, 0},
-    {"pals", STARTER_PALS, "aprun", NULL, 0},
-    {"pbs", STARTER_PALS, "aprun", NULL, 0}, /* a PBS job on a machine with PALS */
-    {"pbs", STARTER_SSH, "pbs_tmrsh", "pbs_tmrsh", 0},
-    {"lsf", STARTER_SSH, "blaunch", "blaunch", 0},
-    {"gridengine", STARTER_SSH, "qrsh", "qrsh -inherit -V", 1},
-    {"oar", STARTER_SSH, "oarsh", "oarsh", 0},
-    {"pjm", STARTER_SSH, "pjrsh", "pjrsh", 0},
-    {"condor", STARTER_SSH, "condor_ssh", "condor_ssh", 0},
+    {"slurm", STARTER_SRUN, "srun", NULL},
+    {"flux", STARTER_FLUX, "flux", NULL},
+    {"pals", STARTER_PALS, "aprun", NULL},
+    {"pbs", STARTER_PALS, "aprun", NULL}, /* a PBS job on a machine with PALS */
+    {"pbs", STARTER_SSH, "pbs_tmrsh", "pbs_tmrsh"},
+    {"pbs", STARTER_SSH, "pbsdsh", "pbsdsh -h"}, /* Torque */
+    {"lsf", STARTER_SSH, "blaunch", "blaunch"},
+    {"gridengine", STARTER_SSH, "qrsh", "qrsh -inherit -V"},
+    {"oar", STARTER_SSH, "oarsh", "oarsh"},
+    {"pjm", STARTER_SSH, "pjrsh", "pjrsh"},
+    {"condor", STARTER_SSH, "condor_ssh", "condor_ssh"},
 };
 
 static int starter_find(const char *word, enum starter_kind *ret_kind, struct error *error)
@@ -163,9 +164,9 @@ int request_starter_choose(const struct request_settings *settings, const struct
     if (scheduler != NULL) {
         instance->starter = scheduler->kind;
         agent = scheduler->agent;
-        if (scheduler->root_only)
-            set_radix(settings, nodes, instance);
     }
+    if (instance->starter == STARTER_SSH && agent != NULL && starter_agent_find(agent)->root_only)
+        set_radix(settings, nodes, instance);
     assert(instance->starter < STARTER_KIND_COUNT);
     set_agent(instance, agent, nodes->allocation.user);
     if (instance->starter == STARTER_JOIN)

@@ -155,8 +155,16 @@ static int verb_of_instance(const struct request_verb *verb, int argc, char **ar
 
 static void print_notice(const struct run_request *request)
 {
+    const char *line = request->warnings;
+
     if (request->notice[0] != '\0')
         fprintf(stderr, "banyan: %s\n", request->notice);
+    while (line != NULL && *line != '\0') {
+        size_t bytes = strcspn(line, "\n");
+
+        fprintf(stderr, "banyan: %.*s\n", (int)bytes, line);
+        line += bytes + (line[bytes] == '\n');
+    }
 }
 
 static int carry_out_run(struct run_request *request, uint64_t start_ns)

@@ -201,6 +201,9 @@ static void test_one_shot(void)
     programs = " pbs_tmrsh ";
     is_string(choose(&pbs, (struct request_settings){0}), "a,b 3, PBS, PBS_NODEFILE, ssh pbs_tmrsh",
               "else one is started after the other");
+    programs = " pbsdsh ";
+    is_string(choose(&pbs, (struct request_settings){0}), "a,b 3, PBS, PBS_NODEFILE, ssh pbsdsh -h",
+              "Torque has another program");
     is_string(choose(&pbs, (struct request_settings){.starter = "flux"}),
               "a,b 3, PBS, PBS_NODEFILE, flux", "or as one says");
     programs = " ";
