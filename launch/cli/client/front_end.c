@@ -83,6 +83,8 @@ void front_end_ask_end(struct front_end *front, uint32_t status, int at_once, co
         return;
     snprintf(end.reason, sizeof(end.reason), "%s", reason);
     control_end_encode(&end, &payload);
+    if (front->tasks != NULL)
+        task_run_stop(front->tasks);
     if (front->job == 0)
         buffer_swap(&front->early, &payload);
     else
@@ -123,7 +125,8 @@ void front_end_check_gone(struct front_end *front)
         return;
     loop_timer_cancel(front->patience);
     front_end_phase(front, RUN_PHASE_GONE);
-    if (output_writer_queued(front->writer) == 0)
+    if (output_writer_queued(front->writer) == 0 &&
+        (front->tasks == NULL || task_run_is_printed(front->tasks)))
         loop_stop(front->loop);
 }
 
@@ -215,7 +218,9 @@ static void on_written(void *context, size_t bytes)
 
     assert(bytes <= UINT32_MAX);
     front->reader_moved = 1;
-    if (bytes > 0 && front->channel != NULL) {
+    if (front->tasks != NULL) {
+        task_run_print(front->tasks);
+    } else if (bytes > 0 && front->channel != NULL) {
         control_put_number((uint32_t)bytes, &payload);
         front_end_send(front, CONTROL_OUTPUT_ACK, payload.data, payload.length_bytes);
         buffer_fini(&payload);
@@ -249,6 +254,8 @@ static void front_end_open(struct front_end *front)
     front->route = (struct output_route){.output = &front->request->output,
                                          .nodes = &front->request->allocation};
     output_writer_route(front->writer, &front->route);
+    if (front->tasks != NULL)
+        task_run_open(front->tasks, front->writer);
     front->timeout = loop_timer_create(loop, on_timeout, front);
     front->patience = loop_timer_create(loop, on_patience, front);
     front->reader = loop_timer_create(loop, on_reader_check, front);
@@ -359,6 +366,7 @@ int front_end_run(struct run_request *request, uint64_t start_ns)
     struct front_end front = {.request = request, .record = {.start_ns = start_ns}};
     struct error error = ERROR_NONE;
     int record_fd = -1;
+    int has_work = 1;
     int rc = 0;
 
     assert(request->wish == RUN_WISH_JOB);
@@ -371,8 +379,11 @@ int front_end_run(struct run_request *request, uint64_t start_ns)
             rc = output_files_prepare(request->output.patterns[i], &error);
     if (rc == 0)
         rc = front_end_stage_scan(&front, request, &error);
-    if (rc == 0)
+    if (rc == 0 && request->tasks != NULL)
+        rc = front_end_tasks_create(&front, &has_work, &error);
+    if (rc == 0 && has_work)
         rc = front_end_live(&front, request, &error);
+    task_run_destroy(front.tasks);
     stage_files_destroy(front.stage_files);
     if (rc < 0) {
         fprintf(stderr, "banyan: %s\n", error.text);

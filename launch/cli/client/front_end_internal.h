@@ -15,6 +15,7 @@
 #include "launch/cli/client/output_writer.h"
 #include "launch/cli/client/root_process.h"
 #include "launch/cli/client/run_summary.h"
+#include "launch/cli/client/task_run.h"
 
 #define FRONT_SIGNALS_MAX 8
 /* Of the question what ranks do; those of a transfer of files are counted from 1. */
@@ -37,6 +38,7 @@ struct front_end {
     struct output_writer *writer;
     struct output_route route;
     struct input_reader *input; /* from CONTROL_STARTED on */
+    struct task_run *tasks;     /* NULL: the job is one program */
 
     struct channel *channel; /* NULL once it is closed */
     uint32_t job;            /* its number; 0 until the root has accepted it */
@@ -107,6 +109,17 @@ void front_end_stage_begin(struct front_end *front);
 /* CONTROL_ANSWER; negative if it is not expected. */
 int front_end_stage_answer(struct front_end *front, const struct control_answer *answer);
 void front_end_stage_close(struct front_end *front);
+
+/* front_end_tasks.c: --tasks */
+/* Before anything starts; *ret_left: there is a task to be run. */
+int front_end_tasks_create(struct front_end *front, int *ret_left, struct error *error);
+void front_end_tasks_open_input(struct front_end *front);
+/* Acknowledges it: it is kept here. */
+void front_end_tasks_output(struct front_end *front, const struct control_output *output);
+/* FEED_END, FEED_LOST; 0 or -EBADMSG. */
+int front_end_tasks_message(struct front_end *front, uint8_t type, struct wire_reader *reader);
+/* The job has ended: its report about workers is replaced by one about tasks. */
+void front_end_tasks_end(const struct front_end *front, struct control_job_end *end);
 
 /* front_end_user.c */
 void front_end_open_user(struct front_end *front);

@@ -47,6 +47,8 @@ static void on_started(struct front_end *front, uint32_t job, struct wire_reader
     front->record.nodes_used = started.nodes;
     front->record.processes = started.processes;
     front_end_phase(front, RUN_PHASE_STARTED);
+    if (front->tasks != NULL)
+        task_run_started(front->tasks, started.processes);
     front_end_open_input(front);
 }
 
@@ -59,6 +61,10 @@ static void on_output(struct front_end *front, uint32_t job, struct wire_reader 
         return;
     }
     front_end_phase(front, RUN_PHASE_FIRST_OUTPUT);
+    if (front->tasks != NULL) {
+        front_end_tasks_output(front, &output);
+        return;
+    }
     output_writer_put(front->writer,
                       &(struct output_piece){.job = job == front->job ? 0 : job,
                                              .number = job,
@@ -114,6 +120,8 @@ static void on_job_end(struct front_end *front, struct wire_reader *reader)
         return;
     }
     front->has_job_end = 1;
+    if (front->tasks != NULL)
+        front_end_tasks_end(front, &end);
     record->processes_ended = end.processes_ended;
     if (end.processes > 0) {
         record->processes = end.processes;
@@ -240,6 +248,11 @@ static void on_message(void *context, uint8_t type, const void *payload, size_t 
         break;
     case CONTROL_JOB_END:
         on_job_end(front, &reader);
+        break;
+    case CONTROL_FEED_END:
+    case CONTROL_FEED_LOST:
+        if (front_end_tasks_message(front, type, &reader) < 0)
+            on_unreadable(front);
         break;
     default:
         on_unreadable(front);

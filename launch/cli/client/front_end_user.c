@@ -140,6 +140,10 @@ void front_end_open_input(struct front_end *front)
 {
     static const struct input_reader_events events = {.data = on_input, .failed = on_input_failed};
 
+    if (front->tasks != NULL) {
+        front_end_tasks_open_input(front);
+        return;
+    }
     if (front->request->job.stdin_rank == UINT32_MAX || front->input != NULL)
         return;
     front->input =

@@ -24,6 +24,7 @@
 #include "launch/cli/request/request_process.h"
 #include "launch/cli/request/request_settings.h"
 #include "launch/cli/request/request_starter.h"
+#include "launch/cli/request/request_tasks.h"
 #include "launch/cli/request/request_unfollowed.h"
 #include "launch/exec/session.h"
 
@@ -60,7 +61,9 @@ static const struct word_value interfaces[] = {{"pmix", JOB_MPI_PMIX},
 void request_help_run(struct buffer *out)
 {
     buffer_append_string(
-        out, "Usage: banyan run [OPTIONS] PROGRAM [ARGUMENTS]\n\n"
+        out, "Usage: banyan run [OPTIONS] PROGRAM [ARGUMENTS]\n"
+             "       banyan run [OPTIONS] --tasks FILE|- [PROGRAM [ARGUMENTS]]\n"
+             "       banyan run [OPTIONS] PROGRAM [ARGUMENTS] ::: ARGUMENTS\n\n"
              "Starts processes of a program on one or many nodes and connects them (PMIx, PMI).\n");
     options_help(run_rules, out);
     buffer_append_string(
@@ -554,6 +557,9 @@ static int make_request(const struct request_apps *apps, int needs_program,
         rc = make_job(apps, ops, request, error);
     if (rc == 0)
         rc = request_stage_take(&settings, &request->stage, &request->job, error);
+    if (rc == 0 && request->tasks != NULL)
+        rc = request_tasks_finish(request->tasks, &request->allocation, settings.per_node,
+                                  &request->job, error);
     if (settings.detach > 0)
         request->job.stdin_rank = UINT32_MAX;
     if (rc == -ENOSPC && is_found)
@@ -570,6 +576,15 @@ static int make_request(const struct request_apps *apps, int needs_program,
     request->json = settings.json_wanted > 0;
     request->daemonize = settings.daemonize > 0;
     return rc;
+}
+
+static int make_tasks_or_job(struct request_apps *apps, int needs_program,
+                             const struct request_ops *ops, struct run_request *request,
+                             struct error *error)
+{
+    int rc = needs_program ? request_tasks_make(apps, ops, &request->tasks, error) : 0;
+
+    return rc < 0 ? rc : make_request(apps, needs_program, ops, request, error);
 }
 
 /* `banyan doctor` may have no program: it then only examines the nodes. */
@@ -592,7 +607,7 @@ static int parse_request(const struct option_rule *rules, int is_doctor, int nee
     else if (rc == 0 && apps.items[0].settings.version > 0)
         request.wish = RUN_WISH_VERSION;
     else if (rc == 0)
-        rc = make_request(&apps, needs_program, ops, &request, error);
+        rc = make_tasks_or_job(&apps, needs_program, ops, &request, error);
     request_apps_fini(&apps);
     if (rc < 0)
         request_fini(&request);
@@ -638,5 +653,6 @@ void request_fini(struct run_request *request)
     free(request->json_path);
     request_output_fini(&request->output);
     free(request->warnings);
+    request_tasks_free(request->tasks);
     *request = (struct run_request){0};
 }

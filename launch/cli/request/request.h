@@ -54,6 +54,8 @@ struct request_ops {
 
 enum run_wish { RUN_WISH_JOB, RUN_WISH_HELP, RUN_WISH_VERSION };
 
+struct request_tasks;
+
 struct run_request {
     enum run_wish wish; /* the rest applies to RUN_WISH_JOB only */
     struct instance_spec instance;
@@ -66,13 +68,14 @@ struct run_request {
     int label;
     int timestamp; /* 1: milliseconds, 2: nanoseconds */
     struct request_output output;
-    int verbose;     /* 1: phases, 2: also the daemons' logs */
-    int instance_fd; /* of an existing instance, after hello; -1: a new instance */
-    int no_wait;     /* for slots of that instance */
-    int detach;      /* the job goes on there without its client */
-    char *json_path; /* NULL: no record */
-    int json;        /* of doctor: JSON instead of a table */
-    int daemonize;   /* of start */
+    int verbose;                 /* 1: phases, 2: also the daemons' logs */
+    int instance_fd;             /* of an existing instance, after hello; -1: a new instance */
+    int no_wait;                 /* for slots of that instance */
+    int detach;                  /* the job goes on there without its client */
+    char *json_path;             /* NULL: no record */
+    int json;                    /* of doctor: JSON instead of a table */
+    int daemonize;               /* of start */
+    struct request_tasks *tasks; /* NULL: one program, the job's */
 };
 
 /* argv[0] is the verb.  ret_request must be given to request_fini after success. */

@@ -71,6 +71,11 @@ struct request_settings {
     const char *tmpdir;
     const char *record;
     const char *json;
+    const char *tasks;
+    const char *joblog;
+    const char *results;
+    uint32_t retries;
+    int resume;
     const char *instance;
     int no_wait;
     int detach;

@@ -48,7 +48,7 @@ static bool is_given(enum limit limit, const struct request_settings *settings, 
 }
 
 char *request_unfollowed_tell(const struct request_settings *settings, const char *user,
-                          enum starter_kind starter)
+                              enum starter_kind starter)
 {
     struct buffer lines = {0};
     char *text = NULL;

@@ -11,6 +11,6 @@
 /* user: what the list of nodes has before '@', or "".  Lines with "\n" between them; NULL: nothing to say.
  * free(). */
 char *request_unfollowed_tell(const struct request_settings *settings, const char *user,
-                          enum starter_kind starter);
+                              enum starter_kind starter);
 
 #endif
