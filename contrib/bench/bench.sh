@@ -61,6 +61,7 @@ fence-16x2 us fence 16 2 banyan,orterun,prterun PMIx fence, 2 on each of 16 node
 fence-64x2 us fence 64 2 banyan,orterun,prterun PMIx fence, 2 on each of 64 nodes
 fence-256x1 us fence 256 1 banyan,orterun,prterun PMIx fence, 1 on each of 256 nodes
 fence-8k us fence_8k 64 4 banyan,orterun,prterun PMIx fence, 4 on each of 64 nodes
+tasks-16 ms tasks 16 4 banyan 10,000 tasks of true, 4 slots on each of 16 nodes
 daemon-16 ms daemon 16 1 banyan,hydra,orterun,prterun daemon on 16 nodes
 TABLE
 }

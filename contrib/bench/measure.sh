@@ -97,6 +97,19 @@ measure_start() {
     note_timed "$1" "$2" "$5"
 }
 
+# Virtual nodes of its own, as there is nobody to compare with but the yardstick of vfork and exec.
+announce_tasks() { announce_timed "$@"; }
+
+measure_tasks() {
+    local tasks=10000
+    yes true | head -n $tasks >"$scratch/tasks"
+    rm -f "$scratch/joblog"
+    timed "$top_builddir/banyan" run --virtual-nodes "$3" --slots "$4" --tasks "$scratch/tasks" \
+        --joblog "$scratch/joblog"
+    counted $((tasks + 1)) "$(wc -l <"$scratch/joblog")"
+    note_timed "$1" "$2" "$5"
+}
+
 measure_hello() {
     local command expected=$((($3 > 0 ? $3 : 1) * $4)) mpi=$6
     command_"$2" "$3" "$4" "$scratch/hello_$mpi" $expected
