@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# What `banyan run` and `banyan attach` make of the output of ranks: times, labels, files.
+# What `banyan run` and `banyan attach` make of the output of ranks: times, labels, folding, files.
 . "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
 . "$srcdir/test/support/run_lib.sh"
 
@@ -22,6 +22,20 @@ is "$(grep -cE "^$nanoseconds \[[01]\] err\$" <<<"$err")" 2 "so have those of st
 ok "the first time lies between start and end" in_order "$before" "$(head -n 1 <<<"$out" | cut -d ' ' -f 1)" "$after"
 run "$banyan" run -n 1 --timestamp printf 'x\ny'
 is "$(grep -cE "^$milliseconds (x|y)\$" <<<"$out")" 2 "--timestamp alone: milliseconds, no label"
+
+# ---- folding ----
+run "$banyan" run --virtual-nodes 4 -n 64 --oversubscribe --fold sh -c 'echo hello; echo to all; echo err >&2'
+is "$status" 0 "--fold"
+# How many lines it takes depends on the machine's load; each rank is in each text once.
+# members TEXT FILE-TEXT: how many ranks have printed that text.
+members() {
+    sed -n "s/^\[\([0-9,-]*\)\] $1\$/\1/p" <<<"$2" | tr ',' '\n' |
+        awk -F - '{ n += (NF > 1 ? $2 : $1) - $1 + 1 } END { print n + 0 }'
+}
+is "$(members hello "$out") $(members 'to all' "$out") $(members err "$err")" "64 64 64" "each line of each rank is there once"
+run "$banyan" run -n 2 --oversubscribe --fold --merge --timestamp sh -c 'if [ $BANYAN_RANK = 1 ]; then seq 1 20000; fi'
+is "$status $(sed 's/^[^ ]* \[1\] //' <<<"$out" | sha256sum)" "0 $(seq 1 20000 | sha256sum)" "lines of one rank keep their order"
+refuses 125 "option --fold: " "--fold and files" run -n 1 --fold --output f true
 
 # ---- files ----
 cd "$scratch"

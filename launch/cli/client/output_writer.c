@@ -13,6 +13,7 @@
 #include "base/list.h"
 #include "base/time.h"
 #include "launch/cli/client/output_files.h"
+#include "launch/cli/client/output_fold.h"
 #include "launch/cli/client/output_sink.h"
 
 #define TURN_BYTES_MAX (1024u * 1024) /* written in one turn of the loop, before others run */
@@ -76,6 +77,7 @@ struct output_writer {
     int flush_deferred;
     const struct output_route *route; /* NULL: all goes to the user's descriptors */
     struct output_files *files;       /* each has a sink; NULL: without a route */
+    struct output_fold *fold;         /* NULL: lines are not folded */
 };
 
 /* Invariants between two calls. */
@@ -514,11 +516,47 @@ struct output_writer *output_writer_create(struct loop *loop, int stdout_fd, int
     return writer;
 }
 
+/* A line of ranks, for the user's descriptors. */
+static void writer_fold_line(void *context, const struct output_fold_source *source,
+                             const struct ranges *ranks, uint64_t time_ns, const char *line,
+                             size_t line_bytes)
+{
+    struct output_writer *writer = context;
+    const struct output_label_style style = {.times = writer->style.times};
+    struct sink *sink = writer->of_stream[writer->route->output->is_merged ? 1 : source->stream];
+
+    if (sink->failed || writer->discarding)
+        return;
+    output_label_append(&style, source->job, source->rank, time_ns, &sink->ready);
+    buffer_append_string(&sink->ready, "[");
+    if (source->job > 0)
+        buffer_printf(&sink->ready, "%u.", source->job);
+    ranges_print(ranks, &sink->ready);
+    buffer_append_string(&sink->ready, "] ");
+    buffer_append(&sink->ready, line, line_bytes);
+    buffer_append_string(&sink->ready, "\n");
+    sink_flush_soon(sink);
+}
+
+/* The bytes count as written as soon as what was queued before is: what waits to be folded is
+ * bounded. */
+static void writer_fold(struct output_writer *writer, struct sink *sink,
+                        const struct output_piece *output)
+{
+    const struct output_fold_source source = {
+        .job = output->job, .rank = output->rank, .stream = output->stream};
+
+    sink->ready_put_bytes += output->data_bytes;
+    output_fold_put(writer->fold, &source, output->time_ns, output->data, output->data_bytes);
+}
+
 void output_writer_route(struct output_writer *writer, const struct output_route *route)
 {
     assert(writer->route == NULL && route->output != NULL && route->nodes != NULL);
     writer->route = route;
     writer->files = output_files_create();
+    if (route->output->is_folded)
+        writer->fold = output_fold_create(writer->loop, writer_fold_line, writer);
 }
 
 int output_writer_close_files(struct output_writer *writer, struct error *error)
@@ -534,6 +572,7 @@ void output_writer_destroy(struct output_writer *writer)
     if (writer == NULL)
         return;
     loop_defer_cancel(writer->loop, writer);
+    output_fold_destroy(writer->fold);
     while ((sink = next_sink(writer, &cursor)) != NULL) {
         sink_fini(sink);
         if (sink->file != NULL)
@@ -560,6 +599,8 @@ void output_writer_put(struct output_writer *writer, const struct output_piece *
     sink_check(sink);
     if (sink->failed || writer->discarding || is_left_out(writer, output))
         sink->ready_put_bytes += output->data_bytes;
+    else if (writer->fold != NULL)
+        writer_fold(writer, sink, output);
     else
         sink_put(sink, output);
     sink_flush_soon(sink);
@@ -586,6 +627,8 @@ void output_writer_release(struct output_writer *writer)
     struct sink *sink;
     size_t cursor = 0;
 
+    if (writer->fold != NULL)
+        output_fold_release(writer->fold);
     while ((sink = next_sink(writer, &cursor)) != NULL) {
         sink_release(sink, 1);
         if (writer_has_labels(writer) && sink->state != LINE_START) {
@@ -603,6 +646,8 @@ void output_writer_discard(struct output_writer *writer)
     size_t cursor = 0;
 
     writer->discarding = 1;
+    if (writer->fold != NULL)
+        output_fold_drop(writer->fold);
     while ((sink = next_sink(writer, &cursor)) != NULL) {
         sink_check(sink);
         sink_drop(sink);
@@ -613,7 +658,8 @@ void output_writer_discard(struct output_writer *writer)
 size_t output_writer_queued(const struct output_writer *writer)
 {
     const struct sink *sink;
-    size_t queued = 0, cursor = 0;
+    size_t queued = writer->fold != NULL ? output_fold_bytes(writer->fold) : 0;
+    size_t cursor = 0;
 
     while ((sink = next_sink(writer, &cursor)) != NULL)
         queued += sink_left(sink) + sink->held_bytes;

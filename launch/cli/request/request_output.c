@@ -139,6 +139,10 @@ static int files_choose(const struct request_settings *settings, struct request_
         return error_set(error, -EINVAL,
                          "option --merge: standard error goes where standard output goes; it "
                          "cannot go to --error, too");
+    if (settings->fold > 0 && (settings->output != NULL || settings->error != NULL))
+        return error_set(error, -EINVAL,
+                         "option --fold: lines are folded on standard output and error, not in "
+                         "files of --output or --error");
     if (settings->error != NULL)
         rc = pattern_check("--error", settings->error, &has_stream, error);
     if (rc == 0 && settings->output != NULL) {
@@ -150,6 +154,7 @@ static int files_choose(const struct request_settings *settings, struct request_
     if (stderr_pattern != NULL)
         output->patterns[1] = memory_copy_string(stderr_pattern);
     output->is_merged = settings->merge > 0;
+    output->is_folded = settings->fold > 0;
     return rc;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where the output of ranks goes: --output, --error, --merge, --output-from.  A pattern is a path
+ * Where the output of ranks goes: --output, --error, --merge, --output-from, --fold.  A pattern is a path
  * in which %r is the rank, %j the job's number, %h the name of the node and %t the stream, out or
  * err; %4r and %4j pad with zeros to that width, and %% is a percent sign.
  */
@@ -19,6 +19,7 @@
 struct request_output {
     char *patterns[2];  /* of the files for stdout and stderr; NULL: the user's own */
     int is_merged;      /* stderr goes where stdout goes */
+    int is_folded;      /* equal lines of ranks are shown once; there are no files */
     struct ranges from; /* only what these ranks write is shown; none: all */
 };
 

@@ -20,6 +20,7 @@ struct request_settings {
     int label;
     int timestamp;
     int merge;
+    int fold;
     const char *output;
     const char *error;
     const char *output_from;

@@ -577,6 +577,74 @@ static void test_route_shared(void)
     route_close(&test);
 }
 
+static void test_fold(void)
+{
+    static const struct request_output output = {.is_folded = 1};
+    struct allocation nodes;
+    const struct output_route route = {.output = &output, .nodes = &nodes};
+    struct bench bench;
+
+    allocation_init(&nodes);
+    bench_open(&bench, 0, 0);
+    output_writer_route(bench.writer, &route);
+    for (uint32_t rank = 0; rank < 5; rank++) {
+        put(&bench, rank, 1, rank == 3 ? "odd\n" : "hel");
+        put(&bench, rank, 1, "lo\n");
+    }
+    output_writer_put(bench.writer,
+                      &(struct output_piece){
+                          .job = 2, .rank = 1, .stream = 2, .data = "spawned\n", .data_bytes = 8});
+    bench.put_bytes += 8;
+    output_writer_release(bench.writer);
+    run_for(&bench, LONG_MS);
+    is_string(seen(&bench), "[0-2,4] hello\n[3] odd\n[3] lo\n[2.1] spawned\n",
+              "lines of ranks are folded");
+    is_uint(bench.told_bytes, bench.put_bytes, "all is reported as written");
+    put(&bench, 0, 1, "lost\n");
+    ok(output_writer_queued(bench.writer) > 0, "a line that waits counts as queued");
+    output_writer_discard(bench.writer);
+    is_uint(output_writer_queued(bench.writer), 0, "what is dropped does not");
+    run_for(&bench, LONG_MS);
+    is_uint(bench.told_bytes, bench.put_bytes, "it is reported, too");
+    bench_close(&bench);
+    allocation_fini(&nodes);
+}
+
+/* Nobody reads: credit stops, so that what is queued stays bounded. */
+static void test_fold_slow_reader(void)
+{
+    static const struct request_output output = {.is_folded = 1};
+    struct allocation nodes;
+    const struct output_route route = {.output = &output, .nodes = &nodes};
+    struct bench bench;
+    char line[1024];
+
+    allocation_init(&nodes);
+    bench_open(&bench, 0, 0);
+    output_writer_route(bench.writer, &route);
+    memset(line, 'x', sizeof(line) - 1);
+    line[sizeof(line) - 2] = '\n';
+    line[sizeof(line) - 1] = '\0';
+    for (uint32_t i = 0; i < 4096; i++) {
+        line[0] = (char)('a' + i % 26);
+        line[1] = (char)('a' + i / 26 % 26);
+        line[2] = (char)('a' + i / 676);
+        put(&bench, 0, 1, line);
+        if (i == 3000)
+            run_for(&bench, 0);
+    }
+    run_for(&bench, 0);
+    ok(bench.told_bytes < bench.put_bytes, "credit waits for the reader");
+    output_writer_release(bench.writer);
+    bench.read_while_waiting = 1;
+    run_for(&bench, 1);
+    read_all(bench.out[0], &bench.seen);
+    is_uint(bench.told_bytes, bench.put_bytes, "and comes when it has read");
+    is_uint(bench.seen.length_bytes, bench.put_bytes + 4096ull * 4, "every line has come");
+    bench_close(&bench);
+    allocation_fini(&nodes);
+}
+
 static void test_route_full(void)
 {
     struct route_test test;
@@ -608,6 +676,8 @@ int main(void)
     test_route();
     test_route_shared();
     test_route_full();
+    test_fold();
+    test_fold_slow_reader();
     test_ended_streams();
     test_long_line();
     test_messages();

@@ -58,6 +58,8 @@ static void test_refused(void)
     refuses(&(struct request_settings){.output = "logs/"}, "'logs/' names a directory");
     refuses(&(struct request_settings){.output = "%r", .error = "%q"}, "option --error: '%q'");
     refuses(&(struct request_settings){.merge = 1, .error = "e"}, "option --merge: ");
+    refuses(&(struct request_settings){.fold = 1, .error = "e"}, "option --fold: ");
+    refuses(&(struct request_settings){.fold = 1, .output = "e"}, "not in files");
     refuses(&(struct request_settings){.output_from = "3-1"}, "option --output-from: '3-1'");
     refuses(&(struct request_settings){.output_from = "1,x"}, "not a list of ranks");
     refuses(&(struct request_settings){.output = "f", .output_from = ""}, "--output-from: ''");
@@ -70,7 +72,7 @@ static void test_made(void)
 
     is_int(make(&(struct request_settings){.merge = 0}, &output, &error), 0, "no option");
     ok(output.patterns[0] == NULL && output.patterns[1] == NULL && !output.is_merged &&
-           ranges_is_empty(&output.from),
+           !output.is_folded && ranges_is_empty(&output.from),
        "all is the user's");
     request_output_fini(&output);
     is_int(make(&(struct request_settings){.output = "o.%r"}, &output, &error), 0, "--output");
@@ -88,6 +90,9 @@ static void test_made(void)
            "--merge, --output-from");
     ok(output.is_merged && ranges_count(&output.from) == 5 && ranges_contains(&output.from, 9),
        "are understood");
+    request_output_fini(&output);
+    is_int(make(&(struct request_settings){.fold = 1}, &output, &error), 0, "--fold");
+    ok(output.is_folded, "is understood");
     request_output_fini(&output);
 }
 
