@@ -165,7 +165,7 @@ static void on_patience(void *context)
         loop_stop(front->loop); /* it cannot be killed */
 }
 
-void front_end_time_over(struct front_end *front)
+static void time_over(struct front_end *front)
 {
     char text[96];
 
@@ -183,7 +183,7 @@ static void on_timeout(void *context)
 
     front_end_check(front);
     if (front->has_job_end || !front_end_activity_ask(front))
-        front_end_time_over(front);
+        time_over(front);
 }
 
 /* The user wants us to end: the reader of our output may take the rest, but must not stall.  Output

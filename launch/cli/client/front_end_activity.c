@@ -71,7 +71,7 @@ static void say_group(struct front_end *front, const struct activity_group *grou
     if (what->channel[0] != '\0')
         buffer_printf(&line, " in %s", what->channel);
     buffer_printf(&line, ", %s", uses[what->pmi]);
-    front_end_message(front, buffer_string(&line));
+    output_writer_message(front->writer, buffer_string(&line));
     buffer_fini(&line);
 }
 
@@ -113,22 +113,22 @@ static void say_activity(struct front_end *front, struct activity *activity)
     if (activity->more > 0) {
         buffer_printf(&line, "and %llu more ranks, in other states",
                       (unsigned long long)activity->more);
-        front_end_message(front, buffer_string(&line));
+        output_writer_message(front->writer, buffer_string(&line));
         buffer_clear(&line);
     }
     if (!ranges_is_empty(&activity->silent)) {
         buffer_append_string(&line, "no answer within 2.5 s from ");
         append_places(front, &activity->silent, &line);
-        front_end_message(front, buffer_string(&line));
+        output_writer_message(front->writer, buffer_string(&line));
     }
     buffer_fini(&line);
 }
 
+/* The time-out that waits is over: it asks again, and is told that it has asked. */
 static void go_on(struct front_end *front)
 {
-    front->asks_activity = 0;
-    loop_timer_cancel(front->timeout);
-    front_end_time_over(front);
+    assert(front->asks_activity);
+    loop_timer_set(front->timeout, loop_now_ns());
 }
 
 int front_end_activity_ask(struct front_end *front)

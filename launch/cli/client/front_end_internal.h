@@ -86,12 +86,9 @@ void front_end_message(struct front_end *front, const char *text);
 /* For --verbose, with the time since the start. */
 void front_end_phase(struct front_end *front, enum run_phase phase);
 
-/* Ends the job: its time is over. */
-void front_end_time_over(struct front_end *front);
-
 /* front_end_activity.c */
-/* 1: front_end_time_over follows when the root has answered, or has not within some seconds; 0: there is nothing to
- * ask. */
+/* 1: the timer `timeout` is set, and is due when the root has answered, or has not within some seconds; 0: there is
+ * nothing to ask, or it was asked. */
 int front_end_activity_ask(struct front_end *front);
 /* CONTROL_ANSWER; -EBADMSG */
 int front_end_activity_answer(struct front_end *front, const struct control_answer *answer);

@@ -71,6 +71,7 @@ static void world_open(struct world *world, const char *list, int streams, uint3
     static const struct task_run_ops ops = {.feed = on_feed, .failed = on_failed};
     static const struct output_writer_events events = {.written = on_written,
                                                        .failed = on_write_failed};
+    static const struct output_label_style style = {.ranks = 1};
     static char source[] = "list";
 
     *world = (struct world){.loop = loop_create(NULL)};
@@ -78,7 +79,7 @@ static void world_open(struct world *world, const char *list, int streams, uint3
         bail_out("no pipe");
     (void)fcntl(world->out[0], F_SETFL, O_NONBLOCK);
     world->writer =
-        output_writer_create(world->loop, world->out[1], world->out[1], 1, &events, world);
+        output_writer_create(world->loop, world->out[1], world->out[1], &style, &events, world);
     task_list_init(&world->tasks.list);
     world->tasks.list.source = source;
     world->tasks.retries = retries;
