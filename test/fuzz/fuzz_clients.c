@@ -48,10 +48,11 @@ static void on_step(void *context, struct job_event *event)
         return;
     accepted.job = ++jobs;
     accepted.token = (uint64_t)event->number;
+    accepted.is_detached = (event->flag & CONTROL_RUN_DETACHED) != 0;
     clients_action(clients, &accepted);
     waits.job = jobs;
     waits.text.words = why;
-    if (event->flag)
+    if (event->flag & CONTROL_RUN_MAY_WAIT)
         clients_action(clients, &waits);
 }
 

@@ -16,15 +16,21 @@ struct choice {
     const char *job;
     char *directory; /* the first */
     unsigned int count;
+    char *dead;    /* the first whose root is, or NULL */
     char *foreign; /* the first of another version, which is */
     char version[SESSION_ABOUT_BYTES];
 };
 
-static void look_at(void *context, const char *directory)
+static void look_at(void *context, const char *directory, int is_dead)
 {
     struct choice *choice = context;
     struct session_about about = {.version = "an older version"};
 
+    if (is_dead) {
+        if (choice->dead == NULL)
+            choice->dead = memory_copy_string(directory);
+        return;
+    }
     if (session_about_read(directory, &about) < 0 ||
         strcmp(about.version, session_about_version()) != 0) {
         if (choice->foreign != NULL)
@@ -61,6 +67,12 @@ char *instance_choice_find(const char *job, char *note, size_t note_bytes)
         snprintf(note, note_bytes,
                  "not in the instance %.100s: it is of banyan %.60s, this is %.60s", choice.foreign,
                  choice.version, session_about_version());
+    else if (choice.dead != NULL)
+        snprintf(
+            note, note_bytes,
+            "not in the instance %.120s: its root has died; 'banyan clean' removes what it left",
+            choice.dead);
+    free(choice.dead);
     free(choice.foreign);
     if (choice.count == 1)
         return choice.directory;

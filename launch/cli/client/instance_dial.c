@@ -44,7 +44,9 @@ static int connect_to(const char *directory, int *ret_fd, struct error *error)
         return error_set(error, -errno, "cannot make a socket: %s", strerror(errno));
     if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
         int rc = error_set(error, -errno, "no instance runs at %s: %s", directory,
-                           errno == ECONNREFUSED ? "its root has ended" : strerror(errno));
+                           errno == ECONNREFUSED
+                               ? "its root has died; 'banyan clean' removes what it left"
+                               : strerror(errno));
 
         close(fd);
         return rc;

@@ -25,24 +25,31 @@
 struct search {
     uint32_t count;
     char *first; /* directory */
+    char *dead;  /* the first one whose root is, or NULL */
     struct buffer names;
 };
 
-/* 1 if a root listens there. */
-static int is_alive(const char *directory)
+enum root_state { ROOT_NONE, ROOT_LISTENS, ROOT_DEAD };
+
+/* A socket to which nobody listens is that of a root which could not remove it. */
+static enum root_state state_of(const char *directory)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    int fd, is;
+    enum root_state state = ROOT_NONE;
+    int fd;
 
     if ((size_t)snprintf(address.sun_path, sizeof(address.sun_path), "%s/%s", directory,
                          CONTROL_SOCKET) >= sizeof(address.sun_path))
-        return 0;
+        return ROOT_NONE;
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
-        return 0;
-    is = connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 || errno == EAGAIN;
+        return ROOT_NONE;
+    if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 || errno == EAGAIN)
+        state = ROOT_LISTENS;
+    else if (errno == ECONNREFUSED)
+        state = ROOT_DEAD;
     close(fd);
-    return is;
+    return state;
 }
 
 static int is_of_root(const char *name)
@@ -52,10 +59,15 @@ static int is_of_root(const char *name)
     return length > suffix && strcmp(name + length - suffix, ROOT_SUFFIX) == 0;
 }
 
-static void add_found(void *context, const char *directory)
+static void add_found(void *context, const char *directory, int is_dead)
 {
     struct search *search = context;
 
+    if (is_dead) {
+        if (search->dead == NULL)
+            search->dead = memory_copy_string(directory);
+        return;
+    }
     if (search->count++ < NAMED_MAX)
         buffer_printf(&search->names, "%s%s", search->count > 1 ? ", " : "", directory);
     if (search->first == NULL)
@@ -71,7 +83,8 @@ static int is_private(const char *directory)
            status.st_uid == geteuid() && (status.st_mode & 077) == 0;
 }
 
-void instance_search_each(const char *tmpdir, void (*found)(void *context, const char *directory),
+void instance_search_each(const char *tmpdir,
+                          void (*found)(void *context, const char *directory, int is_dead),
                           void *context)
 {
     char *parent = memory_printf("%s/banyan-%u", session_base(tmpdir), (unsigned int)geteuid());
@@ -81,8 +94,10 @@ void instance_search_each(const char *tmpdir, void (*found)(void *context, const
     while (entries != NULL && (entry = readdir(entries)) != NULL) {
         char *directory = memory_printf("%s/%s", parent, entry->d_name);
 
-        if (is_of_root(entry->d_name) && is_alive(directory))
-            found(context, directory);
+        enum root_state state = is_of_root(entry->d_name) ? state_of(directory) : ROOT_NONE;
+
+        if (state != ROOT_NONE)
+            found(context, directory, state == ROOT_DEAD);
         free(directory);
     }
     if (entries != NULL)
@@ -104,7 +119,13 @@ int instance_search(const char *given, const char *tmpdir, char **ret_directory,
     }
     instance_search_each(tmpdir, add_found, &search);
     assert((search.count > 0) == (search.first != NULL));
-    if (search.count == 0)
+    if (search.count == 0 && search.dead != NULL)
+        rc =
+            error_set(error, -ENOENT,
+                      "no instance of yours runs on this machine; the root of that at %s has died: "
+                      "'banyan clean' removes what it left",
+                      search.dead);
+    else if (search.count == 0)
         rc = error_set(error, -ENOENT,
                        "no instance of yours runs on this machine (in %s); start one with 'banyan "
                        "start', or name one with --instance DIR",
@@ -117,6 +138,7 @@ int instance_search(const char *given, const char *tmpdir, char **ret_directory,
         *ret_directory = search.first;
     else
         free(search.first);
+    free(search.dead);
     buffer_fini(&search.names);
     return rc;
 }

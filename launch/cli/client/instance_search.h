@@ -10,8 +10,10 @@
 
 #include "base/error.h"
 
-/* Calls for each directory of a root of this user that listens; tmpdir as below. */
-void instance_search_each(const char *tmpdir, void (*found)(void *context, const char *directory),
+/* Calls for each directory of a root of this user that listens or, with is_dead, did before it was killed or the
+ * machine was rebooted; tmpdir as below. */
+void instance_search_each(const char *tmpdir,
+                          void (*found)(void *context, const char *directory, int is_dead),
                           void *context);
 /* given: NULL if it is not; tmpdir: NULL: $TMPDIR, or /tmp.  The caller frees the directory.  -ENOENT if there is
  * none, -ENOTUNIQ with their directories if there are several. */
