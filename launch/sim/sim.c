@@ -286,6 +286,7 @@ struct sim_machine *sim_machine_create(const struct sim_machine_config *config,
     strcpy(machine->instance.session, "0123456789abcdef");
     machine->instance.places = places;
     machine->instance.radix = config->radix;
+    machine->instance.nodes_min = config->nodes_min;
     if (config->lease_ms > 0)
         machine->instance.lease_ms = config->lease_ms;
     machine->daemons =

@@ -29,8 +29,10 @@ static void call_failed(void *context, uint64_t failure)
 {
     struct sim_daemon *child = context;
     struct sim_daemon *daemon = &child->machine->daemons[child->starter];
-    struct daemon_event event = {
-        .kind = DAEMON_EVENT_PLACE_FAILED, .place = child->place, .text = place_failures[failure]};
+    struct daemon_event event = {.kind = DAEMON_EVENT_PLACE_FAILED,
+                                 .place = child->place,
+                                 .text = place_failures[failure],
+                                 .type = child->has_starter && child->state == SIM_DAEMON_ABSENT};
 
     if (sim_daemon_defers(daemon, call_failed, context, failure))
         return;
