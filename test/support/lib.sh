@@ -12,6 +12,7 @@ srcdir=$(cd "${srcdir:-$(dirname "${BASH_SOURCE[0]}")/../..}" && pwd)
 top_builddir=${top_builddir:-$srcdir}
 banyan=$top_builddir/banyan
 export BANYAN_PKGLIBDIR=${BANYAN_PKGLIBDIR:-$top_builddir/.libs}
+export BANYAN_CONFIG=${BANYAN_CONFIG:-none}
 export BANYAN_DAEMON=${BANYAN_DAEMON:-$top_builddir/banyand}
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/bt.XXXXXX") || exit 1

@@ -60,6 +60,16 @@ is "$(cat "$scratch/far/b")" one "it is as it was"
 stage --force --stage "tree/sub/prog:$scratch/far/b" "$scratch/far/b" forced
 is "$status $(sort -u <<<"$out")" "0 program says forced" "it is replaced by --force"
 
+head -c 40000000 /dev/urandom >large
+"$banyan" run --virtual-nodes 3 --slots 1 --stage large sleep 1000 </dev/null >interrupted.out 2>interrupted.err &
+pid=$!
+begun() { [ -n "$(find "$TMPDIR" -path '*/stage-cache/*' -print -quit 2>/dev/null)" ]; }
+ok "files are on their way" until_true 60 begun
+kill -TERM "$pid"
+wait "$pid"
+is "$? $(without_stalls <interrupted.err)" "143 banyan: terminated" "a run is ended before or after it has its files"
+nothing_left_within 30 none "nothing is left of it"
+
 # ---- what is refused, before anything starts ----
 
 mkfifo fifo
@@ -124,6 +134,17 @@ push -v noise:again
 like "$err" '^banyan: 3000000 bytes on 4 nodes, of which 0 were sent$' "the same content is not sent again"
 in_instance sh -c 'cmp "$1" "$BANYAN_STAGE/noise" && cmp "$1" "$BANYAN_STAGE/again" && echo same' x "$files/noise"
 is "$status $(sort <<<"$out" | uniq -c | tr -s ' ')" "0  4 same" "jobs find it"
+workers() {
+    local process
+    for process in $(descendants "$("$banyan" status --instance "$dir" | sed -n 's/^root *process \([0-9]*\).*/\1/p')"); do
+        [ "$(tr -d '\0 ' <"/proc/$process/cmdline" 2>/dev/null)" != banyan-stage ] || echo "$process"
+    done
+}
+is "$(workers | wc -l)" 4 "each node has a process that writes files"
+kill -9 $(workers)
+pushes() { "$banyan" push --instance "$dir" -v noise:third </dev/null 2>push.err; }
+ok "which may die" until_true 60 pushes
+like "$(cat push.err)" ', of which 0 were sent$' "nothing is lost with them"
 push tree/sub/prog:noise
 fails "another file of that name" 'cannot stage files: v\[1-4\]: noise exists and differs; --force'
 push --force tree/a:noise
@@ -140,7 +161,6 @@ is "$(stages 0)" 4 "those of the instance are not"
 # ---- losses ----
 
 # Node v1 relays to others. Whatever of the push is under way, the others get all of it.
-head -c 40000000 /dev/urandom >large
 "$banyan" push --instance "$dir" -v large </dev/null >push.out 2>push.err &
 pid=$!
 cached() { [ -n "$(find "$TMPDIR" -path '*/stage-cache/[0-9a-f]*' -print -quit 2>/dev/null)" ] &&

@@ -91,8 +91,8 @@ int front_end_stage_answer(struct front_end *front, const struct control_answer 
 
     if (front->stage_sender == NULL)
         return -EPROTO;
-    if (front->has_job_end)
-        return 0;
+    if (front->has_job_end || front->has_failure || front->end_wishes > 0)
+        return 0; /* the job is being ended, and with it the transfer */
     if (stage_sender_answer(front->stage_sender, answer, &error) < 0)
         fail_stage(front, &error);
     else if (stage_sender_is_done(front->stage_sender))

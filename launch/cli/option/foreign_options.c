@@ -80,7 +80,7 @@ const struct foreign_option foreign_options[] = {
     {"max-vm-size", "host", "choose the nodes with --host"},
     {"novm", ANY, "not needed: only nodes of the run get a daemon"},
     {"rmk", "source", "use --source NAME (default: the scheduler that is detected)"},
-    {"noconf", ANY, "not needed: banyan has no configuration files"},
+    {"noconf", ANY, "use BANYAN_CONFIG=none in the environment"},
     /* Environment, directory, program */
     {"genv", "env", "use -x NAME=VALUE"},
     {"genvlist envlist", "env", "all variables are exported; -x NAME=VALUE sets one"},

@@ -16,6 +16,7 @@
 #define HELP_WIDTH      80
 #define NAME_BYTES_MAX  32
 #define WORDS_MAX       128
+#define FLAG_TIMES_MAX  9
 #define SHOWN_BYTES_MAX 80 /* of what the user typed, in a message */
 
 #define SHORT_WORD_BYTES 3
@@ -331,6 +332,39 @@ static int store_value(const struct given *given, void *settings, struct error *
     else
         *(const char **)field = given->value;
     return 0;
+}
+
+static int set_flag(const struct option_rule *rule, const char *text, void *settings,
+                    struct error *error)
+{
+    static const char *const words[][2] = {{"no", "yes"}, {"false", "true"}, {"off", "on"}};
+    uint32_t times = 0;
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        for (int is_yes = 0; is_yes <= 1; is_yes++) {
+            if (strcasecmp(text, words[i][is_yes]) == 0) {
+                *(int *)(void *)((char *)settings + rule->offset) = is_yes;
+                return 0;
+            }
+        }
+    }
+    if (options_number(text, 0, FLAG_TIMES_MAX, &times) < 0)
+        return error_set(error, -EINVAL, "option %s: must be yes or no, not '%.*s'", rule->name,
+                         SHOWN_BYTES_MAX, text);
+    *(int *)(void *)((char *)settings + rule->offset) = (int)times;
+    return 0;
+}
+
+int options_set(const struct option_rule *rule, const char *text, void *settings,
+                struct error *error)
+{
+    struct given given = {.rule = rule, .value = text};
+
+    assert(rule->kind != OPTION_HEADING && rule->kind != OPTION_END && text != NULL);
+    if (rule->kind == OPTION_FLAG)
+        return set_flag(rule, text, settings, error);
+    snprintf(given.name, sizeof(given.name), "%s", rule->name);
+    return store_value(&given, settings, error);
 }
 
 /* The parser's position on the command line. */

@@ -71,6 +71,10 @@ struct option_rule {
  * and what is allowed.  argv must outlive settings. */
 int options_parse(const struct option_rule *rules, int argc, char *const *argv, void *settings,
                   int *ret_next, struct error *error);
+/* Stores one value as if it were given; a flag's is yes or no (true, on, 1; false, off, 0) or how often.
+ * A list gets one more item.  Errors as of options_parse. */
+int options_set(const struct option_rule *rule, const char *text, void *settings,
+                struct error *error);
 /* How many words an option takes: 1, or 2 if its value is the next word; 0: no rule has it. */
 int options_words(const struct option_rule *rules, const char *word);
 /* Appends the table as help, 80 columns wide. */

@@ -30,6 +30,7 @@ void personality_words_fini(struct personality_words *words)
 
 static void add_native(struct personality_words *words, const char *native)
 {
+    assert(native != NULL);
     while (*native != '\0') {
         size_t bytes = strcspn(native, " ");
         char *word = memory_printf("%.*s", (int)bytes, native);

@@ -17,6 +17,7 @@
 #include "launch/cli/option/options.h"
 #include "launch/start/run_environment.h"
 #include "launch/start/starter_agent.h"
+#include "launch/cli/request/request_configured.h"
 #include "launch/cli/request/request_facts.h"
 #include "launch/cli/request/request_instance.h"
 #include "launch/cli/request/request_nodes.h"
@@ -514,9 +515,20 @@ static int find_nodes(const struct request_settings *settings, const struct requ
     return rc;
 }
 
-static int make_request(const struct request_apps *apps, int needs_program,
-                        const struct request_ops *ops, struct run_request *request,
-                        struct error *error)
+/* What a configuration says about the start of an instance. */
+static int configure_start(struct request_apps *apps, const struct request_ops *ops,
+                           struct request_settings *settings, struct error *error)
+{
+    uint32_t processes = settings->processes;
+
+    request_configured_fill_start(ops->configured, apps);
+    *settings = apps->items[0].settings;
+    settings->processes = processes;
+    return check_together(settings, error);
+}
+
+static int make_request(struct request_apps *apps, int needs_program, const struct request_ops *ops,
+                        struct run_request *request, struct error *error)
 {
     struct request_settings settings = apps->items[0].settings;
     struct request_nodes nodes = {.slots_given = true};
@@ -536,8 +548,12 @@ static int make_request(const struct request_apps *apps, int needs_program,
         by_variable = take_variable(&settings, ops, &nodes);
     if (rc == 0 && needs_program && settings.instance == NULL && option_of_start(&settings) == NULL)
         is_found = request_instance_join(&settings, ops, &nodes, request);
+    if (rc == 0 && settings.instance == NULL && !is_found)
+        rc = configure_start(apps, ops, &settings, error);
     if (rc == 0 && !is_found)
         rc = find_nodes(&settings, ops, &nodes, request, error);
+    if (rc == 0)
+        request_configured_limit_radix(&settings, allocation_nodes(&nodes.allocation));
     if (rc < 0 && by_variable)
         error_prefix(error, "$" REQUEST_INSTANCE_VARIABLE);
     if (rc < 0)

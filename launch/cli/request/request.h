@@ -13,6 +13,7 @@
 #include "alloc/source.h"
 #include "base/error.h"
 #include "base/node_facts.h"
+#include "launch/cli/option/configured.h"
 #include "launch/cli/request/request_output.h"
 #include "launch/cli/request/request_stage.h"
 #include "launch/proto/instance_spec.h"
@@ -48,8 +49,9 @@ struct request_ops {
     int (*command)(const char *const *argv, struct buffer *out, struct error *error);
     /* Adds the facts of this machine; NULL: not known. */
     void (*facts)(struct node_facts *facts);
-    const struct source_ops *sources; /* the scheduler's data; NULL: nothing */
-    struct allocation_trace *trace;   /* records where counts come from; NULL: not needed */
+    const struct source_ops *sources;           /* the scheduler's data; NULL: nothing */
+    const struct configured_values *configured; /* the user's configuration; NULL: none */
+    struct allocation_trace *trace; /* records where counts come from; NULL: not needed */
 };
 
 enum run_wish { RUN_WISH_JOB, RUN_WISH_HELP, RUN_WISH_VERSION };

@@ -10,6 +10,7 @@
 
 #include "alloc/placement_list.h"
 #include "alloc/placement_require.h"
+#include "launch/cli/request/request_configured.h"
 
 /* ---- The applications ---- */
 
@@ -173,7 +174,11 @@ int request_apps_parse(const struct option_rule *rules, const struct request_set
                        int argc, char *const *argv, const struct request_ops *ops,
                        struct request_apps *ret_apps, struct error *error)
 {
-    struct request_apps apps = {.items = memory_allocate_zeroed(sizeof(*apps.items)), .count = 1};
+    struct request_apps apps = {.items = memory_allocate_zeroed(sizeof(*apps.items)),
+                                .count = 1,
+                                .rules = rules,
+                                .verb = argv[0],
+                                .defaults = *defaults};
     struct option_rule *own =
         rules_of_apps(rules, "is for the whole job: give it before the first program");
     const struct request_settings *settings;
@@ -182,6 +187,8 @@ int request_apps_parse(const struct option_rule *rules, const struct request_set
 
     apps.items[0].settings = *defaults;
     rc = parse_app(rules, argc, argv, &apps.items[0], &used, error);
+    if (rc == 0)
+        request_configured_fill_job(ops->configured, &apps);
     while (rc == 0 && used < argc)
         rc = parse_later(own, argc, argv, &apps, &used, error);
     free(own);

@@ -26,6 +26,10 @@ struct request_apps {
     struct run_app *items; /* the first also has the options of the whole job */
     uint32_t count;
     struct request_app_file file; /* of --app-file */
+    /* What they were parsed with; the caller's. */
+    const struct option_rule *rules;
+    const char *verb;
+    struct request_settings defaults;
 };
 
 /* Splits the command line at words ":" after a program (but not after a "--") and reads the options

@@ -31,6 +31,7 @@ struct request_settings {
     uint32_t virtual_nodes;
     uint32_t slots;
     uint32_t radix;
+    int radix_is_configured; /* it may exceed the number of nodes */
     uint32_t timeout_s;
     uint32_t start_timeout_s;
     uint32_t start_retries; /* or RUN_NOT_GIVEN */
@@ -64,6 +65,7 @@ struct request_settings {
     const char *starter;
     const char *join_file;
     const char *agent;
+    const char *configured_agent; /* forces no ssh where none is needed */
     const char *banyand;
     struct option_list net;
     const char *boot;

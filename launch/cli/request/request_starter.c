@@ -72,12 +72,14 @@ static int is_only_this_machine(const struct allocation *allocation, const struc
     return 1;
 }
 
-/* --ssh-agent, or BANYAN_SSH_AGENT, or NULL. */
+/* --ssh-agent, or that of the configuration, or BANYAN_SSH_AGENT, or NULL. */
 static const char *given_agent(const struct request_settings *settings,
                                const struct request_ops *ops)
 {
     const char *agent = settings->agent;
 
+    if (agent == NULL)
+        agent = settings->configured_agent;
     if (agent == NULL)
         agent = run_environment_get(ops->environment, "BANYAN_SSH_AGENT");
     if (agent == NULL || agent[strspn(agent, " ")] == '\0')

@@ -14,6 +14,7 @@
 #include "launch/cli/verb/alloc_verb.h"
 #include "launch/cli/remote/alloc_request.h"
 #include "launch/cli/verb/clean_verb.h"
+#include "launch/cli/verb/config_verb.h"
 #include "launch/cli/verb/doctor.h"
 #include "launch/cli/client/start.h"
 #include "launch/cli/client/detached.h"
@@ -53,6 +54,7 @@ static int verb_map(int argc, char **argv);
 static int verb_tree(int argc, char **argv);
 static int verb_fabric(int argc, char **argv);
 static int verb_doctor(int argc, char **argv);
+static int verb_config(int argc, char **argv);
 static int verb_help(int argc, char **argv);
 static int verb_version(int argc, char **argv);
 static void help_verbs(struct buffer *out);
@@ -77,6 +79,7 @@ static const struct verb verbs[] = {
      fabric_verb_help},
     {"clean", "remove what dead instances have left on this machine", clean_verb, clean_verb_help},
     {"doctor", "examine the nodes and report problems", verb_doctor, request_help_doctor},
+    {"config", "show configured values and where they come from", verb_config, config_verb_help},
     {"help", "print help for a command", verb_help, help_verbs},
     {"version", "print the version", verb_version, help_verbs},
 };
@@ -252,6 +255,11 @@ static int verb_tree(int argc, char **argv)
 static int verb_fabric(int argc, char **argv)
 {
     return verb_that_prints(argc, argv, fabric_verb);
+}
+
+static int verb_config(int argc, char **argv)
+{
+    return verb_that_prints(argc, argv, config_verb);
 }
 
 static void help_verbs(struct buffer *out)

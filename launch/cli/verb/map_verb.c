@@ -11,6 +11,7 @@
 
 #include "alloc/placement_cpus.h"
 #include "alloc/placement_require.h"
+#include "launch/cli/request/request_configured.h"
 #include "launch/cli/request/map_machines.h"
 #include "launch/cli/verb/map_report.h"
 #include "launch/cli/verb/map_svg.h"
@@ -228,6 +229,8 @@ int map_verb(int argc, char *const *argv, const struct request_ops *ops, struct 
     struct request_apps apps = {0};
     int rc = request_apps_parse(rules, &defaults, argc, argv, ops, &apps, error);
 
+    if (rc == 0)
+        request_configured_fill_start(ops->configured, &apps);
     if (rc == 0 && apps.items[0].settings.help > 0)
         map_verb_help(out);
     else if (rc == 0 && apps.items[0].settings.version > 0)

@@ -20,6 +20,7 @@
 #include "launch/cli/client/instance_dial.h"
 #include "launch/start/command_output.h"
 #include "launch/start/run_environment.h"
+#include "launch/cli/request/request_configured.h"
 
 #define HOSTFILE_BYTES_MAX (256u * 1024 * 1024)
 
@@ -108,16 +109,18 @@ int this_machine_open(struct this_machine *machine, struct error *error)
                                         .instance = instance_dial,
                                         .find_instance = instance_choice_find,
                                         .facts = facts_read,
+                                        .configured = &machine->configured,
                                         .sources = source_environment_ops(machine->sources)};
     if (getrandom(machine->ops.random, sizeof(machine->ops.random), 0) !=
         sizeof(machine->ops.random))
         return error_set(error, -EIO, "cannot get random bytes for the session's secret: %s",
                          strerror(errno));
-    return 0;
+    return request_configured_read(environ, read_file, &machine->configured, error);
 }
 
 void this_machine_close(struct this_machine *machine)
 {
+    configured_fini(&machine->configured);
     free(machine->directory);
     free(machine->banyand);
     source_environment_destroy(machine->sources);

@@ -18,9 +18,11 @@ struct this_machine {
     char *directory;
     char *banyand;
     struct source_environment *sources;
+    struct configured_values configured;
 };
 
-/* Must be closed also if it fails, which it does if the system has no random bytes. */
+/* Must be closed also if it fails, which it does if the system has no random
+ * bytes, or a configuration file is invalid. */
 int this_machine_open(struct this_machine *machine, struct error *error);
 void this_machine_close(struct this_machine *machine);
 /* The path of this program, for others to run (free()). */
