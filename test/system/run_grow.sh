@@ -40,6 +40,7 @@ daemons() { [ "$(for process in $(ours); do cat "/proc/$process/comm" 2>/dev/nul
 dir=$("$banyan" start --daemonize --virtual-nodes 9 --slots 2 --radix 2)
 session=$(basename "$dir" | cut -d . -f 1)
 lists_are "v[1-9] up 0/2 -" "nine nodes"
+until_true 60 daemons 9
 ok "and as many daemons" daemons 9
 
 until_true 60 idle

@@ -61,8 +61,15 @@ like "$out" '
 nodes +4: v\[1-4\], 1 draining, 1 drained
 slots +8, 3 in use' "status counts them"
 is "$(nodes_of -n 2)" "v4:2 " "a new job gets the other nodes"
-verb run --instance "$dir" -n 3 true
+verb run --instance "$dir" --no-wait -n 3 true
 fails "one that would need a drained node" 'slots'
+"$banyan" run --instance "$dir" -n 3 true </dev/null 2>"$scratch/waits.err" &
+waits=$!
+until_true 60 sh -c "'$banyan' ps | grep -q ' waiting '"
+verb node resume v3
+wait "$waits"
+is $? 0 "or it waits, and starts when a node is resumed"
+verb node drain v3
 
 touch "$scratch/go"
 wait "$first"
