@@ -170,6 +170,32 @@ void sim_machine_signal_at(struct sim_machine *machine, uint64_t time_ns, uint32
     virtual_network_at(machine->sim, time_ns, call_signal, wish_of(machine, job), (uint64_t)number);
 }
 
+/* argument: order << 40 | when << 32 | place */
+static void call_nodes(void *context, uint64_t argument)
+{
+    struct sim_machine *machine = context;
+    char name[HOST_NAME_BYTES_MAX + 1];
+    struct node_list_request order = {
+        .order = (uint8_t)(argument >> 40), .when = (uint8_t)(argument >> 32), .names = name};
+    struct control_request request = {.kind = JOB_MESSAGE_NODES};
+    struct buffer data = {0}, payload = {0};
+
+    hostlist_name(machine->config.allocation->names, (uint32_t)argument - 1, name);
+    node_list_request_encode(&order, &data);
+    request.data = (struct wire_bytes){.data = data.data, .length_bytes = data.length_bytes};
+    control_request_encode(&request, &payload);
+    sim_user_send(machine, 1, CONTROL_REQUEST, &payload);
+    buffer_fini(&data);
+}
+
+void sim_machine_nodes_at(struct sim_machine *machine, uint64_t time_ns, enum node_list_order order,
+                          enum node_list_when when, uint32_t place)
+{
+    assert(place > 0 && place < machine->places);
+    virtual_network_at(machine->sim, time_ns, call_nodes, machine,
+                       (uint64_t)order << 40 | (uint64_t)when << 32 | place);
+}
+
 /* ---- life ---- */
 
 static struct sim_job *job_of(struct sim_machine *machine, uint32_t client,

@@ -16,6 +16,7 @@
 #include "fabric/virtual_network.h"
 #include "launch/job/instance.h"
 #include "launch/proto/control.h"
+#include "launch/proto/node_list.h"
 #include "overlay/endpoint.h"
 
 struct daemon_core;
@@ -143,6 +144,9 @@ void sim_machine_claim_at(struct sim_machine *machine, uint64_t time_ns, uint32_
 void sim_machine_end_at(struct sim_machine *machine, uint64_t time_ns, uint32_t job,
                         const struct control_end *end);
 void sim_machine_signal_at(struct sim_machine *machine, uint64_t time_ns, uint32_t job, int number);
+/* The user of the instance drains, resumes or removes the node of a place. */
+void sim_machine_nodes_at(struct sim_machine *machine, uint64_t time_ns, enum node_list_order order,
+                          enum node_list_when when, uint32_t place);
 /* Jobs get numbers from 1 on in the order in which they are run. */
 void sim_machine_run_job_at(struct sim_machine *machine, uint64_t time_ns,
                             const struct placement_rule *rule, const struct sim_program *program);

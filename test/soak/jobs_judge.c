@@ -185,7 +185,8 @@ const char *judge_report(const struct judge_job *job, int deaths)
         return judge_wish(job);
     if (strcmp(job->end.text, "the instance was ended") == 0)
         return job->end.status == 143 ? NULL : "has ended with the instance, with another status";
-    if (job->end.status == 125 && job->failures_count == 0 && strstr(job->end.text, "lost") == NULL)
+    if (job->end.status == 125 && job->failures_count == 0 &&
+        strstr(job->end.text, "lost node") == NULL)
         return judge_refused(job, deaths);
     if (!deaths && (job->vanished > 0 || strstr(job->end.text, "lost node") != NULL))
         return "has lost a node or a process, and no daemon died";

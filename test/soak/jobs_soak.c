@@ -4,7 +4,8 @@
  * users and deaths of daemons follow from the seed.  Every job is reported once, with the status, the
  * first failure and the reason that follow from what happened to it (jobs_judge.h), whatever the others
  * do; the slots in use are those of the jobs that are left; no two bound jobs share a core; nothing is
- * kept of jobs that are over; at the end the instance leaves.  JOBS_SOAK_SEEDS says how many,
+ * kept of jobs that are over; no process starts on a node that was drained before its job came and is not
+ * resumed yet; at the end the instance leaves.  JOBS_SOAK_SEEDS says how many,
  * JOBS_SOAK_SEED which is the first.
  */
 #include "config.h"
@@ -28,6 +29,8 @@
 #define LEAVE_NS    (60ull * NS_PER_S)
 #define END_NS      (400ull * NS_PER_S)
 #define PLACES_MAX  24u
+#define START_NS    (500ull * NS_PER_MS) /* all daemons are up */
+#define DRAIN_NS    (10ull * NS_PER_MS)  /* the root has heard of it */
 
 struct soak {
     struct sim_machine *machine;
@@ -36,6 +39,11 @@ struct soak {
     uint32_t jobs_count;
     uint32_t places;
     uint32_t deaths;
+    struct soak_drain {
+        uint32_t place; /* 0: none */
+        uint64_t drain_ns;
+        uint64_t resume_ns;
+    } drain;
     uint64_t seed;
     const char *wrong;
     uint32_t wrong_job;
@@ -43,6 +51,7 @@ struct soak {
 
 /* Of all worlds: a soak in which nothing happens tests nothing. */
 static struct {
+    uint32_t drained, removed;
     uint32_t jobs, well, failed, wished, refused, lost, most_at_once, bound_at_once;
 } totals;
 
@@ -65,11 +74,13 @@ static uint64_t check_slots(struct soak *soak, uint32_t job)
         expected += instance_job_map(root, i) ? instance_job_map(root, i)->processes : 0;
     for (uint32_t node = 0; node < node_pool_count(book); node++) {
         struct node_record record;
+        uint32_t usable;
 
         node_pool_node(book, node, &record);
         used += record.slots_used;
-        if (record.state == NODE_UP && record.slots_given > record.slots_used)
-            left += record.slots_given - record.slots_used;
+        usable = allocation_slots_of(instance_usable(root), node);
+        if (record.state == NODE_UP && usable > record.slots_used)
+            left += usable - record.slots_used;
     }
     if (used != expected)
         wrong(soak, job,
@@ -101,6 +112,9 @@ static void on_process(void *context, const struct sim_process_fact *process)
         judge_process(fact, map, process);
     else if (process->fate == SIM_FATE_VANISHED)
         fact->vanished++;
+    if (process->fate == SIM_FATE_STARTED && process->place == soak->drain.place &&
+        fact->run_ns > soak->drain.drain_ns + DRAIN_NS && process->now_ns < soak->drain.resume_ns)
+        wrong(soak, process->job, "starts a process on a drained node");
     if (process->fate == SIM_FATE_STARTED && fact->reports > 0 && soak->deaths == 0)
         wrong(soak, process->job, "starts a process after its report");
 }
@@ -216,6 +230,29 @@ static int compare_times(const void *a, const void *b)
     return *left < *right ? -1 : *left > *right;
 }
 
+/* In some worlds a node is drained for a while, in some one is removed, which its jobs may wait for or not. */
+static void plan_nodes(struct soak *soak)
+{
+    enum node_list_when when = pick(soak, 2) ? NODE_LIST_FORCE : NODE_LIST_WAIT;
+    struct soak_drain *drain = &soak->drain;
+    uint32_t place = 1 + (uint32_t)pick(soak, soak->places);
+    uint64_t time_ns = START_NS + pick(soak, LAST_NS);
+
+    if (pick(soak, 3) == 0) {
+        totals.drained++;
+        *drain = (struct soak_drain){.place = place, .drain_ns = time_ns};
+        drain->resume_ns = time_ns + pick(soak, LAST_NS);
+        sim_machine_nodes_at(soak->machine, drain->drain_ns, NODE_LIST_DRAIN, NODE_LIST_UNUSED,
+                             place);
+        sim_machine_nodes_at(soak->machine, drain->resume_ns, NODE_LIST_RESUME, NODE_LIST_UNUSED,
+                             place);
+    } else if (pick(soak, 4) == 0) {
+        totals.removed++;
+        soak->deaths++; /* to jobs it is the same */
+        sim_machine_nodes_at(soak->machine, time_ns, NODE_LIST_REMOVE, when, place);
+    }
+}
+
 /* Numbers are given in the order of time, so jobs are planned in that order. */
 static void plan_world(struct soak *soak, uint32_t slots)
 {
@@ -234,6 +271,7 @@ static void plan_world(struct soak *soak, uint32_t slots)
 
         sim_machine_kill_at(soak->machine, time_ns, 1 + (uint32_t)pick(soak, soak->places));
     }
+    plan_nodes(soak);
     sim_machine_leave_at(soak->machine, LEAVE_NS, &leave);
 }
 
@@ -383,12 +421,12 @@ int main(void)
     for (uint64_t seed = first; seed < first + seeds; seed++)
         soak_run(seed);
     diag("%u jobs: %u ended well, %u by a rank, %u by their user, %u were refused, %u lost a node; "
-         "at most %u at once, %u pairs of bound ones on a node",
+         "at most %u at once, %u pairs of bound ones on a node; %u nodes were drained, %u removed",
          totals.jobs, totals.well, totals.failed, totals.wished, totals.refused, totals.lost,
-         totals.most_at_once, totals.bound_at_once);
-    ok(seeds < SEEDS ||
-           (totals.well > 0 && totals.failed > 0 && totals.wished > 0 && totals.refused > 0 &&
-            totals.lost > 0 && totals.most_at_once > 2 && totals.bound_at_once > 50),
+         totals.most_at_once, totals.bound_at_once, totals.drained, totals.removed);
+    ok(seeds < SEEDS || (totals.well > 0 && totals.failed > 0 && totals.wished > 0 &&
+                         totals.refused > 0 && totals.drained > 0 && totals.removed > 0 &&
+                         totals.lost > 0 && totals.most_at_once > 2 && totals.bound_at_once > 50),
        "%llu worlds with several jobs each", (unsigned long long)seeds);
     return done_testing();
 }
