@@ -105,6 +105,8 @@ int front_end_stage_scan(struct front_end *front, struct run_request *request, s
 void front_end_stage_begin(struct front_end *front);
 /* CONTROL_ANSWER; negative if it is not expected. */
 int front_end_stage_answer(struct front_end *front, const struct control_answer *answer);
+/* How much longer the daemons may take to end, as they remove what was staged. */
+uint32_t front_end_stage_leave_ms(const struct front_end *front);
 void front_end_stage_close(struct front_end *front);
 
 /* front_end_tasks.c: --tasks */

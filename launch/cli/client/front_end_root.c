@@ -139,7 +139,7 @@ static void on_job_end(struct front_end *front, struct wire_reader *reader)
     if (front->is_guest)
         front_end_close_root(front); /* the instance goes on */
     else
-        front_end_wait_for_root(front, LEAVE_WAIT_MS);
+        front_end_wait_for_root(front, LEAVE_WAIT_MS + front_end_stage_leave_ms(front));
 }
 
 static void on_welcome(struct front_end *front, struct wire_reader *reader)
@@ -323,7 +323,7 @@ static void on_closed(void *context, const char *why)
     assert(front->channel != NULL);
     front_end_close_root(front);
     if (!front->root_ended)
-        front_end_wait_for_root(front, LEAVE_WAIT_MS);
+        front_end_wait_for_root(front, LEAVE_WAIT_MS + front_end_stage_leave_ms(front));
 }
 
 /* Its last messages may still be on their way through the channel. */

@@ -14,6 +14,10 @@
 #include "launch/cli/client/stage_sender.h"
 #include "launch/proto/exit_status.h"
 
+/* To remove a file, of a slow file system. */
+#define REMOVE_ENTRY_MS 2u
+#define REMOVE_MAX_MS   1800000u
+
 int front_end_stage_scan(struct front_end *front, struct run_request *request, struct error *error)
 {
     const struct request_stage *stage = &request->stage;
@@ -100,6 +104,19 @@ int front_end_stage_answer(struct front_end *front, const struct control_answer 
     else
         loop_timer_set(front->stage_timer, loop_now_ns());
     return 0;
+}
+
+uint32_t front_end_stage_leave_ms(const struct front_end *front)
+{
+    uint64_t entries;
+
+    if (front->stage_files == NULL)
+        return 0;
+    entries = stage_files_manifest(front->stage_files)->entries_count;
+    if (front->request->instance.virtual_base != NULL) /* all on this machine */
+        entries *= allocation_nodes(&front->request->allocation);
+    return entries * REMOVE_ENTRY_MS < REMOVE_MAX_MS ? (uint32_t)(entries * REMOVE_ENTRY_MS)
+                                                     : REMOVE_MAX_MS;
 }
 
 void front_end_stage_close(struct front_end *front)
