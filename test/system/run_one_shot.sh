@@ -132,6 +132,11 @@ for way in pals flux; do
     like "$err" "^banyan: .*n3.* 15 s" "$way starts fewer: who is missing"
     nothing_left "$way starts fewer: nothing is left"
 
+    MODE=fewer in_job $way "${options[@]}" --start-timeout 15 --min-nodes 1 hostname
+    is "$status:$(grep -c n3 <<<"$out")" "0:0" "$way starts fewer, with --min-nodes: the others run"
+    like "$err" "cannot start (the daemon|daemons) on n[^:]*3.*: no answer within 15 s" "$way: who is missing is named"
+    nothing_left "$way starts fewer, with --min-nodes: nothing is left"
+
     new_mark
     variables=("FLUX_URI=local:///nowhere")
     [ $way = flux ] || variables=("PBS_JOBID=7.srv" "PBS_NODEFILE=$scratch/nodefile")
