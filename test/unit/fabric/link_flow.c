@@ -126,7 +126,6 @@ static struct link_set *start(uint32_t place, struct addresses *ret_addresses)
                                      .incarnation = 1,
                                      .listen_on = {.count = 1},
                                      .events = &events};
-    unsigned char copy[LINK_SECRET_BYTES] = {0};
     struct link_set *set;
 
     address_parse("127.0.0.1", &config.listen_on.items[0], NULL);
@@ -134,9 +133,18 @@ static struct link_set *start(uint32_t place, struct addresses *ret_addresses)
     if (set == NULL)
         bail_out("%s", error.text);
     link_set_addresses(set, ret_addresses);
-    link_set_copy_secret(set, copy);
-    is_bytes(copy, sizeof(copy), config.secret, LINK_SECRET_BYTES, "it has the secret for others");
     return set;
+}
+
+static void test_secret(void)
+{
+    unsigned char copy[LINK_SECRET_BYTES] = {0};
+    struct addresses addresses;
+
+    near = start(1, &addresses);
+    link_set_copy_secret(near, copy);
+    is_bytes(copy, sizeof(copy), secret, LINK_SECRET_BYTES, "it has the secret for others");
+    link_set_destroy(near);
 }
 
 static void run(void)
@@ -264,6 +272,7 @@ int main(void)
     chunk = memory_allocate_zeroed(sizeof(*chunk) + LINK_CHUNK_BYTES);
     chunk->references = 1;
     chunk->length_bytes = LINK_CHUNK_BYTES;
+    test_secret();
     test_flood(FRAME_BULK, "bulk", LINK_BULK_WINDOW_BYTES);
     test_flood(FRAME_COLLECTIVE, "collective frames", LINK_COLLECTIVE_WINDOW_BYTES);
     test_stalled();
