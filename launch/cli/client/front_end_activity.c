@@ -124,7 +124,7 @@ static void say_activity(struct front_end *front, struct activity *activity)
     buffer_fini(&line);
 }
 
-/* The time-out that waits is over: it asks again, and is told that it has asked. */
+/* The time-out that waits is over: it asks again, and learns that it has asked. */
 static void go_on(struct front_end *front)
 {
     assert(front->asks_activity);
