@@ -19,6 +19,7 @@ void node_list_fini(struct node_list *list)
         ranges_fini(&list->groups[i].jobs);
     free(list->groups);
     hostlist_destroy(list->names);
+    ranges_fini(&list->out);
     *list = (struct node_list){.names = NULL};
 }
 

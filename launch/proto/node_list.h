@@ -59,7 +59,9 @@ struct node_list {
     char why
         [CONTROL_REASON_BYTES]; /* the request was refused, and nothing was done; "": it was not */
     uint32_t version;           /* of the roster */
-    struct hostlist *names;     /* owned */
+    uint32_t radix;             /* of the tree */
+    struct ranges out; /* places that are not in it: of nodes that are lost, or removed; owned */
+    struct hostlist *names; /* owned */
     struct node_list_group *groups;
     uint32_t groups_count;
     uint32_t groups_capacity;

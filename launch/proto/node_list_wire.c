@@ -8,6 +8,7 @@
 #include "alloc/allocation.h"
 #include "base/memory.h"
 #include "launch/proto/node_list.h"
+#include "overlay/tree.h"
 
 void node_list_request_encode(const struct node_list_request *request, struct buffer *out)
 {
@@ -41,6 +42,8 @@ void node_list_encode(const struct node_list *list, struct buffer *out)
     hostlist_print(list->names, &names);
     wire_put_string(out, list->why);
     wire_put_u32(out, list->version);
+    wire_put_varint(out, list->radix);
+    ranges_encode(&list->out, out);
     wire_put_bytes(out, names.data, names.length_bytes);
     buffer_fini(&names);
     wire_put_varint(out, list->groups_count);
@@ -90,6 +93,8 @@ int node_list_decode(struct node_list *ret_list, struct wire_reader *reader)
     node_list_init(ret_list);
     wire_get_string_into(reader, ret_list->why, sizeof(ret_list->why));
     ret_list->version = wire_get_u32(reader);
+    ret_list->radix = (uint32_t)wire_get_varint_max(reader, TREE_RADIX_MAX);
+    ranges_decode(reader, TREE_PLACES_MAX, &ret_list->out);
     names = wire_get_bytes(reader, CONTROL_ANSWER_BYTES_MAX);
     if (wire_status(reader) < 0 ||
         (names.length_bytes > 0 && hostlist_parse_bytes(ret_list->names, (const char *)names.data,

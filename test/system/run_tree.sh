@@ -38,6 +38,35 @@ else
 fi
 is "$("$banyan" tree --nodes 'n[1-20]' --dot | grep -c -- '->')" 20 "a graph has an edge for each node"
 
+# A living one: what is lost is not in it.
+instance=$("$banyan" start --virtual-nodes 7 --radix 2 --slots 1 --daemonize 2>"$scratch/start.err" </dev/null)
+like "$instance" '^/.*banyan-' "an instance is there"
+run "$banyan" tree
+is "$status-$out" "0-(root)
+|- v1
+|  |- v2
+|  |  \`- v3
+|  \`- v4
+\`- v5
+   \`- v[6-7]
+7 nodes, radix 2, 3 levels below the root" "its tree"
+run "$banyan" node remove v2
+run "$banyan" tree --instance "$instance"
+is "$status-$out" "0-(root)
+|- v1
+|  \`- v[3-4]
+\`- v5
+   \`- v[6-7]
+6 nodes, radix 2, 3 levels below the root" "without a node that was removed"
+run "$banyan" tree --nodes 'n[1-2]'
+like "$out" '2 nodes, radix 6' "with nodes a plan is shown nevertheless"
+run "$banyan" tree --instance "$instance" --radix 3
+is "$status $err" "125 banyan: option --instance: its tree stands; give no option of a run" "not both"
+run "$banyan" stop
+is "$status" 0 "the instance ends"
+run "$banyan" tree --instance "$instance"
+like "$status $err" "^125 banyan: .*$instance" "an instance that has ended"
+
 # wrong REGEX NAME OPTION...
 wrong() {
     local regex=$1 name=$2

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "launch/cli/client/instance_client.h"
 #include "launch/cli/option/options.h"
 #include "launch/cli/request/request_nodes.h"
 #include "launch/cli/request/request_settings.h"
@@ -20,6 +21,7 @@ struct tree_settings {
     int dot;
     int svg;
     uint32_t levels;
+    const char *instance;
 };
 
 #define FIELD(member) .offset = offsetof(struct tree_settings, member)
@@ -43,6 +45,13 @@ static const struct option_rule own_rules[] = {
      .minimum = 1,
      .maximum = TREE_DEPTH_MAX + 1,
      .help = "list N levels, of which the root is the first, and only count what is below"},
+    {.kind = OPTION_TEXT,
+     .name = "instance",
+     .value = "DIR",
+     FIELD(instance),
+     .help =
+         "the tree of this instance (default, unless an option of run is given: $BANYAN_INSTANCE, "
+         "or the only one of yours on this machine)"},
     {.kind = OPTION_HEADING, .help = "Output"},
     {.kind = OPTION_FLAG, .name = "dot", FIELD(dot), .help = "print a graph for dot(1)"},
     {.kind = OPTION_FLAG, .name = "svg", FIELD(svg), .help = "draw it"},
@@ -62,8 +71,8 @@ static const struct option_rule *tree_rules(void)
 void tree_verb_help(struct buffer *out)
 {
     buffer_append_string(out, "Usage: banyan tree [OPTIONS]\n\n"
-                              "Shows the tree that the daemons of a run would form, and starts "
-                              "nothing.\n");
+                              "Shows the tree that the daemons of an instance form, or those of a "
+                              "run would form,\nand starts nothing.\n");
     options_help(tree_rules(), out);
 }
 
@@ -104,23 +113,13 @@ static int find_nodes(const struct tree_settings *settings, const struct request
     return rc;
 }
 
-static int show_tree(const struct tree_settings *settings, const struct request_ops *ops,
-                     struct buffer *out, struct error *error)
+static void print_tree(const struct tree_settings *settings, const struct tree *tree,
+                       const struct hostlist *names, struct buffer *out)
 {
-    static const char one_form[] = "give only one of --dot, --svg and --json";
-    struct allocation allocation;
     struct tree_report report;
-    struct tree tree = {.places = 0};
-    int rc;
 
-    if ((settings->dot > 0) + (settings->svg > 0) + (settings->json > 0) > 1)
-        return error_set(error, -EINVAL, "%s", one_form);
-    rc = find_nodes(settings, ops, &allocation, &tree.radix, error);
-    if (rc < 0)
-        return rc;
-    tree.places = allocation_nodes(&allocation) + 1;
-    assert(tree.radix >= TREE_RADIX_MIN);
-    tree_report_make(&report, &tree, allocation.names, settings->levels);
+    assert(tree->radix >= TREE_RADIX_MIN);
+    tree_report_make(&report, tree, names, settings->levels);
     if (settings->dot > 0)
         tree_report_dot(&report, out);
     else if (settings->svg > 0)
@@ -130,8 +129,71 @@ static int show_tree(const struct tree_settings *settings, const struct request_
     else
         tree_report_text(&report, out);
     tree_report_fini(&report);
+}
+
+/* What a run would have. */
+static int show_planned(const struct tree_settings *settings, const struct request_ops *ops,
+                        struct buffer *out, struct error *error)
+{
+    struct allocation allocation;
+    struct tree tree = {.places = 0};
+    int rc = find_nodes(settings, ops, &allocation, &tree.radix, error);
+
+    if (rc < 0)
+        return rc;
+    tree.places = allocation_nodes(&allocation) + 1;
+    print_tree(settings, &tree, allocation.names, out);
     allocation_fini(&allocation);
     return 0;
+}
+
+/* -ENOENT if there is no instance, of several -ENOTUNIQ. */
+static int show_living(const struct tree_settings *settings, struct buffer *out,
+                       struct error *error)
+{
+    static char all[] = "";
+    const struct node_list_request request = {.order = NODE_LIST_SHOW, .names = all};
+    struct instance_client client;
+    struct node_list list;
+    int rc = instance_client_open(&client, settings->instance, error);
+
+    if (rc < 0)
+        return rc;
+    rc = instance_client_nodes(&client, &request, &list, error);
+    if (rc == 0) {
+        const struct tree tree = {
+            .places = allocation_nodes(&client.roster) + 1, .radix = list.radix, .dead = &list.out};
+
+        print_tree(settings, &tree, client.roster.names, out);
+        node_list_fini(&list);
+    }
+    instance_client_close(&client);
+    return rc;
+}
+
+/* Whether an option of run describes the nodes or the tree. */
+static int has_plan(const struct request_settings *run)
+{
+    return run->nodes.count > 0 || run->hosts.count > 0 || run->host_files.count > 0 ||
+           run->source != NULL || run->virtual_nodes > 0 || run->radix > 0 ||
+           run->starter != NULL || run->agent != NULL;
+}
+
+static int show_tree(const struct tree_settings *settings, const struct request_ops *ops,
+                     struct buffer *out, struct error *error)
+{
+    int is_planned = has_plan(&settings->run), rc;
+
+    if ((settings->dot > 0) + (settings->svg > 0) + (settings->json > 0) > 1)
+        return error_set(error, -EINVAL, "give only one of --dot, --svg and --json");
+    if (is_planned && settings->instance != NULL)
+        return error_set(error, -EINVAL,
+                         "option --instance: its tree stands; give no option of a run");
+    if (is_planned)
+        return show_planned(settings, ops, out, error);
+    rc = show_living(settings, out, error);
+    return rc == -ENOENT && settings->instance == NULL ? show_planned(settings, ops, out, error)
+                                                       : rc;
 }
 
 int tree_verb(int argc, char *const *argv, const struct request_ops *ops, struct buffer *out,

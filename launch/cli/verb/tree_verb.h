@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `banyan tree`: the tree of daemons that a run with the same options would have.  Starts nothing.
+ * `banyan tree`: the tree of an instance's daemons, or the one that a run with the same options would have.
+ * Starts nothing.
  */
 #ifndef LAUNCH_CLI_VERB_TREE_VERB_H
 #define LAUNCH_CLI_VERB_TREE_VERB_H

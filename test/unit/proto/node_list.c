@@ -67,6 +67,8 @@ static void make(struct node_list *list)
 
     node_list_init(list);
     list->version = 7;
+    list->radix = 6;
+    ranges_add(&list->out, 4, 5);
     (void)hostlist_parse(list->names, "n[1-3]", NULL);
     group = node_list_add(list, 2);
     *group =
@@ -96,6 +98,8 @@ static void test_list(void)
     wire_reader_init(&reader, bytes.data, bytes.length_bytes);
     is_int(node_list_decode(&back, &reader), 0, "a list comes back");
     is_uint(back.version, 7, "its version");
+    is_uint(back.radix, 6, "the radix of the tree");
+    ok(ranges_equal(&back.out, &list.out), "the places that are not in it");
     is_uint(back.groups_count, 2, "its groups");
     ok(node_list_is_equal(&back.groups[0], &list.groups[0]) && back.groups[0].nodes == 2,
        "the first of them");
