@@ -245,9 +245,11 @@ static void start_task(struct worker_state *worker, const struct task_order *ord
 static int next_frame(struct worker_state *worker, size_t at, struct task_frame *frame,
                       size_t *ret_bytes)
 {
-    long bytes = task_frame_next(worker->input.data + at, worker->input.length_bytes - at, frame);
+    long bytes = 0;
 
     assert(at <= worker->input.length_bytes);
+    if (at < worker->input.length_bytes)
+        bytes = task_frame_next(worker->input.data + at, worker->input.length_bytes - at, frame);
     if (bytes < 0)
         worker->has_failed = 1;
     *ret_bytes = bytes > 0 ? (size_t)bytes : 0;

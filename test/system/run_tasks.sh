@@ -152,6 +152,28 @@ rmdir "$scratch/mark"
 tasks "$scratch/victim" ::: "$scratch"/mark{,,,,,,,}
 is "$status" 1 "without retries the task has failed"
 
+cat >"$scratch/node_victim" <<'LIST'
+#!/bin/sh
+# The daemon of its node: the parent of the helper, which is the parent of the worker.
+parent() { sed 's/.*) . \([0-9]*\) .*/\1/' "/proc/$1/stat"; }
+mkdir "$1" 2>/dev/null && kill -9 "$(parent "$(parent "$PPID")")" && exec sleep 1000
+exit 0
+LIST
+chmod +x "$scratch/node_victim"
+run "$banyan" run --virtual-nodes 4 --slots 2 --timeout 240 --retries 1 --joblog "$scratch/log" \
+    "$scratch/node_victim" ::: "$scratch"/node{,,,,,,,,,,,,,,,,,,,} </dev/null
+is "$status $(column 7 | tr -d ' ')" "0 00000000000000000000" "what a lost node had is run elsewhere"
+like "$err" 'lost node v[1-4]: .*; the job goes on without ranks' "the loss is reported"
+
+# ---- daemons that are started over ssh, or what stands for it ----
+if [ -x "$top_builddir/contrib/testbed/fakessh" ]; then
+    run "$banyan" run --ssh-agent "$top_builddir/contrib/testbed/fakessh" --net lo --banyand "$BANYAN_DAEMON" \
+        --host n1:2,n2:2 --tasks - sh -c 'echo $BANYAN_NODE' < <(seq 40)
+    is "$status $(sort <<<"$out" | uniq | tr '\n' ' ')" "0 n1 n2 " "tasks on nodes of an agent"
+else
+    skip "contrib/testbed/fakessh is not built"
+fi
+
 # ---- in an instance ----
 dir=$("$banyan" start --daemonize --virtual-nodes 3 --slots 2)
 run "$banyan" run --instance "$dir" --tasks - echo < <(seq 50)

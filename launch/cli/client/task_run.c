@@ -340,7 +340,7 @@ void task_run_output(struct task_run *run, uint32_t number, const void *data, si
     long length;
     int rc = 0;
 
-    if (worker->has_ended)
+    if (worker->has_ended || bytes == 0)
         return;
     buffer_append(&worker->input, data, bytes);
     while (rc == 0 && (length = task_frame_next(worker->input.data + at,

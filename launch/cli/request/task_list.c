@@ -259,12 +259,15 @@ int task_list_resume(struct task_list *list, const char *path, const struct buff
                      struct error *error)
 {
     const char *at = (const char *)joblog->data;
-    const char *end = at + joblog->length_bytes;
+    const char *end;
     uint32_t line = 0;
     int rc = 0;
 
     assert(list->count == 0 && list->succeeded == NULL);
     list->succeeded = hash_map_create();
+    if (joblog->length_bytes == 0)
+        return 0;
+    end = at + joblog->length_bytes;
     while (rc == 0 && at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         char *copy;
