@@ -548,7 +548,7 @@ static int make_request(struct request_apps *apps, int needs_program, const stru
         by_variable = take_variable(&settings, ops, &nodes);
     if (rc == 0 && needs_program && settings.instance == NULL && option_of_start(&settings) == NULL)
         is_found = request_instance_join(&settings, ops, &nodes, request);
-    if (rc == 0 && settings.instance == NULL && !is_found)
+    if (rc == 0 && request_instance_is_none(settings.instance) && !is_found)
         rc = configure_start(apps, ops, &settings, error);
     if (rc == 0 && !is_found)
         rc = find_nodes(&settings, ops, &nodes, request, error);

@@ -91,6 +91,14 @@ int request_configured_read(char *const *environment,
 
 /* ---- Filling ---- */
 
+static int is_one_of(const char *name, const char *const *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, names[i]) == 0)
+            return 1;
+    return 0;
+}
+
 static int is_of_start(const char *name)
 {
     if (strcmp(name, "verbose") == 0)
@@ -107,15 +115,29 @@ static int is_of_job(const char *name)
     return !is_of_start(name);
 }
 
+/* A job that is left alone has no client for which these are. */
+static int is_of_detached_job(const char *name)
+{
+    static const char *const of_client[] = {"timeout", "label", "stdin"};
+
+    return is_of_job(name) && !is_one_of(name, of_client, sizeof(of_client) / sizeof(of_client[0]));
+}
+
+/* Tasks are processes of workers. */
+static int is_of_tasks(const char *name)
+{
+    static const char *const of_ranks[] = {"stdin", "stop", "timestamp", "stage-binary"};
+
+    return is_of_job(name) && !is_one_of(name, of_ranks, sizeof(of_ranks) / sizeof(of_ranks[0]));
+}
+
 /* How daemons reach separate machines has no meaning for virtual nodes. */
 static int is_of_start_here(const char *name)
 {
     static const char *const elsewhere[] = {"starter", "ssh-agent", "join-file", "boot"};
 
-    for (size_t i = 0; i < sizeof(elsewhere) / sizeof(elsewhere[0]); i++)
-        if (strcmp(name, elsewhere[i]) == 0)
-            return 0;
-    return is_of_start(name);
+    return is_of_start(name) &&
+           !is_one_of(name, elsewhere, sizeof(elsewhere) / sizeof(elsewhere[0]));
 }
 
 static void fill(const struct configured_values *values, struct request_apps *apps,
@@ -129,7 +151,10 @@ static void fill(const struct configured_values *values, struct request_apps *ap
 void request_configured_fill_job(const struct configured_values *values, struct request_apps *apps)
 {
     if (values != NULL)
-        fill(values, apps, is_of_job);
+        fill(values, apps,
+             apps->items[0].settings.tasks != NULL ? is_of_tasks
+             : apps->items[0].settings.detach > 0  ? is_of_detached_job
+                                                   : is_of_job);
 }
 
 void request_configured_fill_start(const struct configured_values *values,

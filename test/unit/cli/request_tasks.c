@@ -63,9 +63,10 @@ static void is_accepted(char *const *words, const char *expected, const char *na
     struct error error = ERROR_NONE;
     struct run_request request;
     struct buffer seen = {0};
+    int rc = parse(words, &request, &error);
 
-    is_int(parse(words, &request, &error), 0, "%s: accepted (%s)", name, error.text);
-    if (error.code < 0)
+    is_int(rc, 0, "%s: accepted (%s)", name, error.text);
+    if (rc < 0)
         return;
     for (uint32_t i = 0; i < request.tasks->list.count; i++)
         buffer_printf(&seen, "%u: %s%s\n", request.tasks->list.items[i]->number,
