@@ -75,7 +75,7 @@ done <<'EOT'
 --mca btl tcp,self hostname|: banyan reads no MCA parameters.* -x OMPI_MCA_NAME=VALUE
 --prefix /usr hostname|: not needed; --banyand PATH
 --app file|: use --app-file FILE
--o out.%t hostname|: not supported: redirect
+-o out.%t hostname|: use --output FILE.%r
 --wait 3 hostname|: a job ends with its last rank
 -p debug hostname|: an option of the scheduler
 --byslot hostname|: use --map-by slot
