@@ -59,6 +59,8 @@ static void test_files(void)
     ok(read_with("XDG_CONFIG_HOME=/closed", NULL) < 0, "a file that cannot be read is an error");
     is_int(read_with("BANYAN_RADIX=4", "BANYAN_INSTANCE=/x"), 0, "variables");
     is_uint(values.count, 1, "those that have another meaning are no options");
+    is_int(read_with("BANYAN_STAGE=/x/stage/0", "BANYAN_JOB=1"), 0, "what a rank's variables say");
+    is_uint(values.count, 0, "is not an option of runs within its job");
 }
 
 static struct request_apps apps;
