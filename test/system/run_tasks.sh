@@ -107,7 +107,7 @@ tasks --tasks "$scratch/list" --joblog "$scratch/log" --resume
 is "$first $second $third $status" "1 1 0 0" "a list that is resumed"
 is "$(wc -l <"$scratch/ran") $(wc -l <"$scratch/tries.3")" "1 3" "runs only what has not succeeded"
 is "$(column 1)" "1 1 1 2 " "and adds to its joblog"
-sed -i 's/y/z/' "$scratch/list"
+sed -i "s/echo y/echo z/" "$scratch/list"
 refuses 125 'line 2: --resume: the joblog has another command' "a list that has changed" \
     run --tasks "$scratch/list" --joblog "$scratch/log" --resume
 
