@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define FLAG_EXITING 0x4u /* PF_EXITING of the kernel */
+
 /* Without the final NUL; 0 if it cannot be read. */
 static size_t read_file(pid_t pid, const char *name, char *text, size_t text_bytes)
 {
@@ -29,16 +31,35 @@ static size_t read_file(pid_t pid, const char *name, char *text, size_t text_byt
     return (size_t)bytes;
 }
 
-/* The third word of the file; the second is in brackets and may hold anything. */
+/* What follows the second word of the file, which is in brackets and may hold anything; NULL if it cannot be read. */
+static const char *read_stat(pid_t pid, char *text, size_t text_bytes)
+{
+    const char *end;
+
+    if (read_file(pid, "stat", text, text_bytes) == 0)
+        return NULL;
+    end = strrchr(text, ')');
+    return end != NULL && end[1] == ' ' ? end + 2 : NULL;
+}
+
 uint8_t process_stat_state(pid_t pid)
 {
     char text[512];
-    const char *end;
+    const char *words = read_stat(pid, text, sizeof(text));
 
-    if (read_file(pid, "stat", text, sizeof(text)) == 0)
-        return 0;
-    end = strrchr(text, ')');
-    return end != NULL && end[1] == ' ' ? (uint8_t)end[2] : 0;
+    return words != NULL ? (uint8_t)words[0] : 0;
+}
+
+/* The ninth word are the kernel's flags. */
+int process_stat_is_exiting(pid_t pid)
+{
+    char text[512], state;
+    const char *words = read_stat(pid, text, sizeof(text));
+    unsigned int flags;
+
+    if (words == NULL || sscanf(words, "%c %*d %*d %*d %*d %*d %u", &state, &flags) != 2)
+        return 1;
+    return state == 'Z' || state == 'X' || (flags & FLAG_EXITING) != 0;
 }
 
 /* The second number of the file, in pages. */

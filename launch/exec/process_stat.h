@@ -11,6 +11,9 @@
 
 /* The letter in /proc/PID/stat (proc(5)), or 0 if there is no such process. */
 uint8_t process_stat_state(pid_t pid);
+/* 1 if it has ended, or is ending: it was killed, and the kernel closes its files, one at a time as others may see.
+ * Also if there is no such process. */
+int process_stat_is_exiting(pid_t pid);
 /* Its memory that is not swapped out, in KiB; 0 if there is no such process. */
 uint64_t process_stat_memory_kib(pid_t pid);
 

@@ -22,6 +22,7 @@
 #include "base/time.h"
 #include "launch/exec/descriptor.h"
 #include "launch/exec/fork_self.h"
+#include "launch/exec/process_stat.h"
 #include "launch/rank/tool_door.h"
 #include "pmix/pmi_remote.h"
 
@@ -153,7 +154,7 @@ static void child_ended(void *context)
     if (node->pid == 0 || !has_ended(node->pid))
         return;
     node->pid = 0;
-    pmi_node_catch_up(node); /* to the end of its socket */
+    pmi_node_catch_up(node, 0); /* to the end of its socket */
 }
 
 /* Lets go of the server, whatever it does. */
@@ -244,10 +245,14 @@ static void on_server_ready(void *context, int fd, unsigned int what)
 }
 
 /* Does nothing inside an op of the server. */
-void pmi_node_catch_up(struct pmi_node *node)
+void pmi_node_catch_up(struct pmi_node *node, int is_client)
 {
+    int is_exiting = is_client && node->pid > 0 && process_stat_is_exiting(node->pid);
+
     while (node->remote != NULL && !node->is_hearing && hear_server(node))
         ;
+    if (is_exiting && node->remote != NULL && !node->is_hearing)
+        lose_server(node, "died");
 }
 
 /* ---- Whether it gets on ---- */
@@ -499,7 +504,7 @@ static void await_closing(struct pmi_node *node)
             ready.events |= POLLOUT;
         (void)poll(&ready, 1, (int)((end_ns - now_ns) / NS_PER_MS) + 1);
         flush_requests(node);
-        pmi_node_catch_up(node);
+        pmi_node_catch_up(node, 0);
     }
 }
 

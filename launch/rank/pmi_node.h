@@ -70,8 +70,9 @@ void pmi_node_admit(struct pmi_node *node, int fd, const struct pmi_process *pro
                     const void *message, size_t message_bytes);
 /* speaker: the node. */
 extern const struct pmi_events pmi_node_events;
-/* Processes what the server has sent so far: called before the end of a process is reported, so
- * that its finalize comes first. */
-void pmi_node_catch_up(struct pmi_node *node);
+/* Processes what the server has sent so far: called before the end of a process is reported, so that its finalize comes
+ * first.  is_client: of one that was connected: then a server whose process is ending is lost at once, as its clients
+ * notice that before its socket here is closed, and would seem to have failed by themselves.  Cost: a file of /proc. */
+void pmi_node_catch_up(struct pmi_node *node, int is_client);
 
 #endif

@@ -153,7 +153,8 @@ void rank_pmi_pmix_exited(struct rank_pmi *rank_pmi, uint32_t index)
 
     if (rank_pmi->pmix.state != SERVER_OPENING && rank_pmi->pmix.state != SERVER_OPEN)
         return;
-    pmi_node_catch_up(rank_pmi->config.pmi_node); /* its finalize comes before its end */
+    /* Its finalize comes before its end, and so does the end of its server. */
+    pmi_node_catch_up(rank_pmi->config.pmi_node, rank_pmi_is_connected(rank_pmi, index));
     if (rank_pmi->speakers[SPEAKER_PMIX].handle != NULL)
         pmi_node_events.gone(rank_pmi->config.pmi_node, &process);
 }

@@ -6,12 +6,14 @@
 #include "config.h"
 
 #include "launch/rank/pmi_node.h"
+#include "launch/exec/process_stat.h"
 #include "test/support/host_double.h"
 #include "test/support/tap.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +41,8 @@ enum {
     HANGS,
     SPINS,
     SLEEPS,
-    CLOSES_LATE
+    CLOSES_LATE,
+    SHARES
 };
 
 /* ---- The server process ---- */
@@ -48,6 +51,17 @@ static int server_fd;
 static volatile int has_grown;
 static int is_mute;
 static char closed_path[128];
+
+/* Keeps the server's socket open, also when the server has ended, until the node closes its end. */
+static void share_socket(void)
+{
+    struct pollfd other_end = {.fd = server_fd};
+
+    if (fork() != 0)
+        return;
+    (void)poll(&other_end, 1, -1);
+    _exit(0);
+}
 
 static void host_open(struct host *host, const struct pmi_job *job)
 {
@@ -66,6 +80,8 @@ static void host_open(struct host *host, const struct pmi_job *job)
     if (job->number == GROWS)
         has_grown = 1;
     is_mute = job->number == SLEEPS;
+    if (job->number == SHARES)
+        share_socket();
     host_double_ops.opened(host_double_ops.context, job->number, 0, "", (int32_t)getpid());
     host_double_ops.collective(host_double_ops.context, &fence);
 }
@@ -312,7 +328,7 @@ static void test_catch_up(void)
     pmi_node_events.gone(node, &(struct pmi_process){GOOD, 3});
     for (int i = 0; i < 2000 && strstr(buffer_string(&calls), "process 1.3;") == NULL; i++) {
         usleep(1000);
-        pmi_node_catch_up(node);
+        pmi_node_catch_up(node, 0);
     }
     has_string(buffer_string(&calls), "process 1.3;", "the loop need not run to hear it");
 }
@@ -333,6 +349,25 @@ static void test_dies(void)
     await("opened 6 0;fence of 6;");
     ok(server_pid != pid, "the next job has another server");
     free(first);
+}
+
+/* One whose socket is not closed yet, as while the kernel closes those of its clients. */
+static void test_ending(void)
+{
+    open_job(SHARES);
+    await("opened 11 0;fence of 11;");
+    pmi_node_catch_up(node, 1);
+    ok(strstr(buffer_string(&calls), "lost") == NULL, "one that lives is not lost");
+    buffer_clear(&calls);
+    kill(server_pid, SIGKILL);
+    while (!process_stat_is_exiting(server_pid))
+        usleep(1000);
+    pmi_node_catch_up(node, 1);
+    has_string(buffer_string(&calls), "lost 11: the PMIx server process died",
+               "the end of a server is seen before its socket is closed");
+    has_string(buffer_string(&calls), "lost 6:", "by all of its jobs");
+    open_job(GOOD_TOO);
+    await("opened 6 0;fence of 6;");
 }
 
 static void test_others(void)
@@ -446,6 +481,7 @@ int main(void)
     test_good();
     test_catch_up();
     test_dies();
+    test_ending();
     test_others();
     test_watched();
     pid = server_pid;

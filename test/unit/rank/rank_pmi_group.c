@@ -81,7 +81,7 @@ void pmi_node_admit(struct pmi_node *node, int fd, const struct pmi_process *pro
 {
 }
 
-void pmi_node_catch_up(struct pmi_node *node)
+void pmi_node_catch_up(struct pmi_node *node, int is_client)
 {
 }
 
