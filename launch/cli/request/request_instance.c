@@ -27,6 +27,11 @@ int request_instance_check(const struct request_settings *settings, struct error
         {"--timeout", settings->timeout_s > 0},
         {"--label", settings->label > 0},
         {"--json", settings->json != NULL},
+        {"--output", settings->output != NULL},
+        {"--error", settings->error != NULL},
+        {"--output-from", settings->output_from != NULL},
+        {"--merge", settings->merge > 0},
+        {"--fold", settings->fold > 0},
         {"--stdin", settings->input != NULL && strcmp(settings->input, "none") != 0},
     };
 
