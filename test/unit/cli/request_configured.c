@@ -92,7 +92,7 @@ static void test_fill(void)
 
     user_text =
         "label=yes\nenv=A=1\nhost=n1\nradix=9\nssh-agent=/bin/agent\nkill-grace=7\nstarter=ssh\n"
-        "modex=lazy\ntimeout=5\nstdin=1\n[start]\nlabel=no\n";
+        "modex=lazy\noutput=out.%r\nfold=yes\ntimeout=5\nstdin=1\n[start]\nlabel=no\n";
     is_int(read_with("HOME=/home/u", NULL), 0, "a user's file");
     settings = parse("run -x B=2 p : q");
     is_int(settings->label, 1, "options of the job are there at once");
@@ -118,7 +118,8 @@ static void test_fill(void)
            settings->configured_agent == NULL,
        "virtual nodes need neither hosts nor ssh");
     settings = parse("run --detach p");
-    ok(settings->label == 0 && settings->timeout_s == 0 && settings->input == NULL,
+    ok(settings->label == 0 && settings->timeout_s == 0 && settings->input == NULL &&
+           settings->output == NULL && settings->fold == 0,
        "a job that is left alone does not get what belongs to its client");
     is_string(settings->modex, "lazy", "but the rest");
     settings = parse("run --tasks list");
