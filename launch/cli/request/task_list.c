@@ -205,18 +205,25 @@ int task_list_argument(struct task_list *list, const char *argument, struct erro
     return take_line(list, argument, strlen(argument), error);
 }
 
+/* What follows the last newline. */
+static int take_partial(struct task_list *list, struct error *error)
+{
+    size_t length = list->partial.length_bytes;
+    int rc = length > 0 ? take_line(list, buffer_string(&list->partial), length, error) : 0;
+
+    buffer_clear(&list->partial);
+    return rc;
+}
+
 int task_list_read(struct task_list *list, const void *data, size_t bytes, struct error *error)
 {
     const char *at = data;
-    const char *end = at + bytes;
+    const char *end;
     int rc = 0;
 
-    if (bytes == 0 && list->partial.length_bytes > 0) {
-        size_t length = list->partial.length_bytes;
-
-        rc = take_line(list, buffer_string(&list->partial), length, error);
-        buffer_clear(&list->partial);
-    }
+    if (bytes == 0) /* the end; there may be no data then */
+        return take_partial(list, error);
+    end = at + bytes;
     while (rc == 0 && at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *stop = newline != NULL ? newline : end;

@@ -24,7 +24,7 @@ static int read_all(const char *text, struct error *error)
 {
     int rc = task_list_read(&list, text, strlen(text), error);
 
-    return rc == 0 ? task_list_read(&list, "", 0, error) : rc;
+    return rc == 0 ? task_list_read(&list, NULL, 0, error) : rc;
 }
 
 /* All tasks, one line each. */
