@@ -216,8 +216,7 @@ const struct foreign_option foreign_options[] = {
 
 const size_t foreign_options_count = sizeof(foreign_options) / sizeof(foreign_options[0]);
 
-/* names holds the name between blanks. */
-static int has_name(const char *names, const char *name, size_t name_bytes)
+int foreign_options_has_name(const char *names, const char *name, size_t name_bytes)
 {
     for (;;) {
         size_t bytes = strcspn(names, " ");
@@ -233,7 +232,7 @@ static int has_name(const char *names, const char *name, size_t name_bytes)
 const struct foreign_option *foreign_options_find(const char *name, size_t name_bytes)
 {
     for (size_t i = 0; i < foreign_options_count && name_bytes > 0; i++) {
-        if (has_name(foreign_options[i].names, name, name_bytes))
+        if (foreign_options_has_name(foreign_options[i].names, name, name_bytes))
             return &foreign_options[i];
     }
     return NULL;

@@ -22,4 +22,7 @@ extern const size_t foreign_options_count;
 /* NULL if no other launcher has that name either. */
 const struct foreign_option *foreign_options_find(const char *name, size_t name_bytes);
 
+/* names, separated by one blank each, holds the name. */
+int foreign_options_has_name(const char *names, const char *name, size_t name_bytes);
+
 #endif

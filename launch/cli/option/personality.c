@@ -154,24 +154,11 @@ static int take_given(const struct given_option *given, struct words_position *p
 
 /* ---- Which option it is ---- */
 
-static int has_name(const char *names, const char *name, size_t name_bytes)
-{
-    for (;;) {
-        size_t bytes = strcspn(names, " ");
-
-        if (bytes == name_bytes && memcmp(names, name, bytes) == 0)
-            return 1;
-        if (names[bytes] == '\0')
-            return 0;
-        names += bytes + 1;
-    }
-}
-
 static const struct personality_rule *find_rule(const struct personality *personality,
                                                 const char *name, size_t name_bytes)
 {
     for (const struct personality_rule *rule = personality->rules; rule->names != NULL; rule++)
-        if (has_name(rule->names, name, name_bytes))
+        if (foreign_options_has_name(rule->names, name, name_bytes))
             return rule;
     return NULL;
 }

@@ -14,6 +14,7 @@
 #include "fabric/topology/fabric_read.h"
 #include "launch/cli/option/options.h"
 #include "launch/cli/verb/fabric_report.h"
+#include "launch/start/run_environment.h"
 
 #define SLURM_FILE      "topology.conf"
 #define SLURM_DIRECTORY "/etc/slurm"
@@ -70,21 +71,10 @@ void fabric_verb_help(struct buffer *out)
 
 /* ---- Reading ---- */
 
-static const char *variable_of(const struct request_ops *ops, const char *name)
-{
-    size_t bytes = strlen(name);
-
-    for (char *const *entry = ops->environment; *entry != NULL; entry++) {
-        if (strncmp(*entry, name, bytes) == 0 && (*entry)[bytes] == '=')
-            return *entry + bytes + 1;
-    }
-    return NULL;
-}
-
 /* Where Slurm has its file; free() it. */
 static char *default_file(const struct request_ops *ops)
 {
-    const char *conf = variable_of(ops, "SLURM_CONF");
+    const char *conf = run_environment_get(ops->environment, "SLURM_CONF");
     const char *slash = conf != NULL ? strrchr(conf, '/') : NULL;
 
     if (slash == NULL)
