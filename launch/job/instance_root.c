@@ -19,7 +19,7 @@
 
 #define SIGNAL_MAX 64
 /* How long further failures of a start are collected, so that equal ones are reported in one
- * line. */
+ * line; longer where agents are called again, after different delays. */
 #define START_GATHER_MS 300
 /* When daemons that have not joined yet are reported. */
 #define START_TELL_MS  5000
@@ -202,7 +202,10 @@ static void place_failed(struct instance *instance, uint64_t now_ns, uint32_t pl
     if (!instance_start_failed(root, place, text))
         return;
     if (was_enough && !instance_start_is_enough(instance))
-        set_deadline(root, now_ns + START_GATHER_MS * NS_PER_MS, actions);
+        set_deadline(root,
+                     now_ns + START_GATHER_MS * NS_PER_MS +
+                         instance_spec_retry_spread_ns(instance->spec),
+                     actions);
     else if (was_enough && root->start_until_ns > 0)
         root->start_until_ns = now_ns + start_patience_ns(instance->spec);
 }

@@ -3,10 +3,12 @@
 
 #include "launch/proto/instance_spec.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "base/time.h"
 #include "overlay/tree.h"
 
 #define START_TIMEOUT_DEFAULT_S 10
@@ -14,6 +16,8 @@
 #define KILL_GRACE_DEFAULT_MS   2000
 #define HEARTBEAT_DEFAULT_MS    1000
 #define LEASE_DEFAULT_MS        120000
+#define RETRY_DELAY_FIRST_MS    500u
+#define RETRY_DELAY_DOUBLES_MAX 4u /* at most 8 s */
 
 void instance_spec_init(struct instance_spec *spec)
 {
@@ -63,4 +67,21 @@ void instance_spec_copy(struct instance_spec *ret_spec, const struct instance_sp
     ret_spec->tmpdir = copy_optional(source->tmpdir);
     ret_spec->virtual_base = copy_optional(source->virtual_base);
     ret_spec->record = copy_optional(source->record);
+}
+
+uint64_t instance_spec_retry_delay_ns(uint32_t calls)
+{
+    uint32_t doubles = calls - 1 < RETRY_DELAY_DOUBLES_MAX ? calls - 1 : RETRY_DELAY_DOUBLES_MAX;
+
+    assert(calls > 0);
+    return ((uint64_t)RETRY_DELAY_FIRST_MS << doubles) * NS_PER_MS;
+}
+
+uint64_t instance_spec_retry_spread_ns(const struct instance_spec *spec)
+{
+    uint64_t spread_ns = 0;
+
+    for (uint32_t calls = 1; calls <= spec->start_retries; calls++)
+        spread_ns += instance_spec_retry_delay_ns(calls) / 2;
+    return spread_ns;
 }

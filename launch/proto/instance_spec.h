@@ -65,4 +65,9 @@ void instance_spec_encode(const struct instance_spec *spec, struct buffer *out);
 /* ret_spec need not be initialised; it is untouched on failure (-EBADMSG). */
 int instance_spec_decode(struct instance_spec *ret_spec, struct wire_reader *reader);
 
+/* From the end of an agent's calls-th call (from 1 on) to the next one: at most this long, at least half of it. */
+uint64_t instance_spec_retry_delay_ns(uint32_t calls);
+/* How far apart agents end that began and failed together and were called again start_retries times. */
+uint64_t instance_spec_retry_spread_ns(const struct instance_spec *spec);
+
 #endif

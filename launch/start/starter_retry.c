@@ -3,26 +3,19 @@
 
 #include "launch/start/starter_retry.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "base/hash.h"
-#include "base/time.h"
 #include "launch/proto/exit_status.h"
 #include "launch/start/stderr_tail.h"
 
-#define DELAY_FIRST_MS    500u
-#define DELAY_DOUBLES_MAX 4u /* at most 8 s */
-
 uint64_t starter_retry_delay_ns(const char *session, uint32_t place, uint32_t calls)
 {
-    uint32_t doubles = calls - 1 < DELAY_DOUBLES_MAX ? calls - 1 : DELAY_DOUBLES_MAX;
-    uint64_t delay_ns = ((uint64_t)DELAY_FIRST_MS << doubles) * NS_PER_MS;
+    uint64_t delay_ns = instance_spec_retry_delay_ns(calls);
     uint64_t dice = hash_mix(hash_string(session) + ((uint64_t)place << 32) + calls);
 
-    assert(calls > 0);
     return delay_ns / 2 + dice % (delay_ns / 2 + 1);
 }
 

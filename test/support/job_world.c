@@ -600,6 +600,7 @@ struct job_world *job_world_create_with(uint32_t nodes, uint32_t slots, enum ins
 
     assert(nodes <= JOB_WORLD_NODES_MAX);
     instance_spec_init(&world->instance);
+    world->instance.start_retries = 0;
     world->instance.places = nodes + 1;
     allocation_init(&world->allocation);
     allocation_generate(&world->allocation, "n", nodes, slots);

@@ -73,6 +73,23 @@ static void test_grouping(void)
                        "and the last one for the job");
 }
 
+/* Agents that fail together and are called again do not end together. */
+static void test_retries_are_gathered(void)
+{
+    struct job_world *world = job_world_create(12, 1);
+
+    world->instance.start_retries = 2;
+    job_world_run(world, 12);
+    place_fails(world, 0, 1, "ssh exited 255: Connection refused");
+    job_world_pass(world, 300 + 750 - 1);
+    is_uint(world->reports, 0, "the other agent may still wait to be called again");
+    place_fails(world, 0, 2, "ssh exited 255: Connection refused");
+    job_world_pass(world, 1);
+    job_world_reported(
+        world, 125, "cannot start daemons on n[1-2] (2 nodes): ssh exited 255: Connection refused",
+        "agents that were called again: one line");
+}
+
 /* The tree tells that a place is gone before its starter has told why. */
 static void test_words_come_later(void)
 {
@@ -342,6 +359,7 @@ static void test_news_lost(void)
 int main(void)
 {
     test_grouping();
+    test_retries_are_gathered();
     test_words_come_later();
     test_many_failures();
     test_start_timeout();

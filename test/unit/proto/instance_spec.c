@@ -125,9 +125,31 @@ static void test_instance_refused(void)
     buffer_fini(&out);
 }
 
+static void test_retry_delays(void)
+{
+    struct instance_spec spec;
+    uint64_t spread_ns = 0;
+
+    instance_spec_init(&spec);
+    for (uint32_t calls = 1; calls <= 20; calls++) {
+        uint64_t delay_ns = instance_spec_retry_delay_ns(calls);
+
+        spec.start_retries = calls;
+        ok(delay_ns >= 500000000 && delay_ns <= 8000000000, "from half a second to eight: %u",
+           calls);
+        ok(instance_spec_retry_spread_ns(&spec) - spread_ns == delay_ns / 2,
+           "half of each delay is by chance: %u", calls);
+        spread_ns = instance_spec_retry_spread_ns(&spec);
+    }
+    spec.start_retries = 0;
+    is_uint(instance_spec_retry_spread_ns(&spec), 0, "agents that are called once end together");
+    instance_spec_fini(&spec);
+}
+
 int main(void)
 {
     test_instance();
     test_instance_refused();
+    test_retry_delays();
     return done_testing();
 }
