@@ -16,16 +16,28 @@
 #include "launch/cli/request/request.h"
 #include "launch/proto/control.h"
 #include "launch/proto/job_wire.h"
+#include "launch/start/source_environment.h"
 
 /* Nodes that are silent for --patience, by default 60 s, count as lost. */
 #define ANSWER_PATIENCE_MS 90000
+
+static int search(const char *given, char **ret_directory, struct error *error)
+{
+    struct source_environment *sources = source_environment_create(environ);
+    char *job = source_environment_job(source_environment_ops(sources));
+    int rc = instance_search(given, job, NULL, ret_directory, error);
+
+    free(job);
+    source_environment_destroy(sources);
+    return rc;
+}
 
 int instance_client_open(struct instance_client *ret_client, const char *given, struct error *error)
 {
     struct instance_client client = {.fd = -1};
     struct ucred peer = {.pid = 0};
     socklen_t peer_bytes = sizeof(peer);
-    int rc = instance_search(given, NULL, &client.directory, error);
+    int rc = search(given, &client.directory, error);
 
     if (rc < 0)
         return rc;

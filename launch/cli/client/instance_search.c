@@ -17,15 +17,19 @@
 #include "base/buffer.h"
 #include "launch/cli/request/request.h"
 #include "launch/exec/session.h"
+#include "launch/exec/session_about.h"
 #include "launch/proto/control.h"
 
 #define ROOT_SUFFIX ".0" /* of a session directory: the place */
 #define NAMED_MAX   4u   /* in the error */
 
 struct search {
+    const char *job; /* or NULL */
     uint32_t count;
     char *first; /* directory */
-    char *dead;  /* the first one whose root is, or NULL */
+    uint32_t of_job_count;
+    char *of_job; /* the first one of the job */
+    char *dead;   /* the first one whose root is, or NULL */
     struct buffer names;
 };
 
@@ -59,6 +63,13 @@ static int is_of_root(const char *name)
     return length > suffix && strcmp(name + length - suffix, ROOT_SUFFIX) == 0;
 }
 
+static int is_of_job(const char *directory, const char *job)
+{
+    struct session_about about;
+
+    return job != NULL && session_about_read(directory, &about) == 0 && strcmp(about.job, job) == 0;
+}
+
 static void add_found(void *context, const char *directory, int is_dead)
 {
     struct search *search = context;
@@ -72,6 +83,21 @@ static void add_found(void *context, const char *directory, int is_dead)
         buffer_printf(&search->names, "%s%s", search->count > 1 ? ", " : "", directory);
     if (search->first == NULL)
         search->first = memory_copy_string(directory);
+    if (!is_of_job(directory, search->job))
+        return;
+    search->of_job_count++;
+    if (search->of_job == NULL)
+        search->of_job = memory_copy_string(directory);
+}
+
+static char *take_chosen(struct search *search)
+{
+    char **chosen = search->of_job_count == 1 ? &search->of_job : &search->first;
+    char *directory = *chosen;
+
+    assert(search->count == 1 || search->of_job_count == 1);
+    *chosen = NULL;
+    return directory;
 }
 
 /* What others can write to says nothing. */
@@ -105,10 +131,10 @@ void instance_search_each(const char *tmpdir,
     free(parent);
 }
 
-int instance_search(const char *given, const char *tmpdir, char **ret_directory,
+int instance_search(const char *given, const char *job, const char *tmpdir, char **ret_directory,
                     struct error *error)
 {
-    struct search search = {.count = 0};
+    struct search search = {.job = job};
     int rc = 0;
 
     if (given == NULL)
@@ -130,14 +156,14 @@ int instance_search(const char *given, const char *tmpdir, char **ret_directory,
                        "no instance of yours runs on this machine (in %s); start one with 'banyan "
                        "start', or name one with --instance DIR",
                        session_base(tmpdir));
-    else if (search.count > 1)
+    else if (search.count > 1 && search.of_job_count != 1)
         rc = error_set(error, -ENOTUNIQ, "%u instances run; choose one with --instance DIR: %s%s",
                        search.count, buffer_string(&search.names),
                        search.count > NAMED_MAX ? ", ..." : "");
     if (rc == 0)
-        *ret_directory = search.first;
-    else
-        free(search.first);
+        *ret_directory = take_chosen(&search);
+    free(search.first);
+    free(search.of_job);
     free(search.dead);
     buffer_fini(&search.names);
     return rc;

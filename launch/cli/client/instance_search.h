@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Which instance a verb is about: the one whose session directory is given, else that of $BANYAN_INSTANCE, else the one
- * that this user has started on this machine in tmpdir.  Of several the user must name one.
+ * that this user has started on this machine in tmpdir.  Of several it is that of the scheduler's job in which the verb
+ * is called; else the user must name one.
  *
  * Cost: a look at the user's directory in tmpdir, and a connection to each root there.
  */
@@ -15,9 +16,9 @@
 void instance_search_each(const char *tmpdir,
                           void (*found)(void *context, const char *directory, int is_dead),
                           void *context);
-/* given: NULL if it is not; tmpdir: NULL: $TMPDIR, or /tmp.  The caller frees the directory.  -ENOENT if there is
+/* given: NULL if it is not; job: as source_environment_job says, NULL: none; tmpdir: NULL: $TMPDIR, or /tmp.  The caller frees the directory.  -ENOENT if there is
  * none, -ENOTUNIQ with their directories if there are several. */
-int instance_search(const char *given, const char *tmpdir, char **ret_directory,
+int instance_search(const char *given, const char *job, const char *tmpdir, char **ret_directory,
                     struct error *error);
 
 #endif

@@ -27,7 +27,8 @@ struct instance_settings {
     {                                                                                      \
         .kind = OPTION_TEXT, .name = "instance", .value = "DIR", INSTANCE_FIELD(instance), \
         .help = "the instance whose directory 'banyan start' has printed (default: "       \
-                "$BANYAN_INSTANCE, or the only one of yours in $TMPDIR on this machine)"   \
+                "$BANYAN_INSTANCE, or the only one of yours in $TMPDIR on this machine, "  \
+                "or that of the scheduler's job)"                                          \
     }
 #define OPTION_ROW_JSON                                                                 \
     {                                                                                   \

@@ -30,11 +30,13 @@
 #include "launch/cli/verb/verb_output.h"
 #include "launch/cli/verb/wait_verb.h"
 #include "launch/exec/session.h"
+#include "launch/exec/session_about.h"
 #include "launch/proto/control.h"
 #include "launch/proto/job_wire.h"
 #include "test/support/tap.h"
 
-#define JOB 3u
+#define JOB       3u
+#define SLURM_JOB "slurm 4711"
 
 static char base[] = "/tmp/bt.XXXXXX";
 static char *parent;
@@ -311,12 +313,25 @@ static void test_verbs(void)
     says(wait_verb_attach, "attach 3", 7, "hello\n");
 }
 
+/* What the root of name says of the job in which it was started. */
+static void about_job(const char *name, const char *job)
+{
+    struct session_about about = {.version = "1"};
+    char *directory = memory_printf("%s/%s", parent, name);
+    struct error error = ERROR_NONE;
+
+    snprintf(about.job, sizeof(about.job), "%s", job);
+    is_int(session_about_write(directory, &about, &error), 0, "%s is of %s", name, job);
+    free(directory);
+}
+
 static void finds(const char *given, const char *expected, int status, const char *name)
 {
     struct error error = ERROR_NONE;
     char *directory = NULL;
 
-    is_int(instance_search(given, base, &directory, &error), status, "%s: %s", name, error.text);
+    is_int(instance_search(given, SLURM_JOB, base, &directory, &error), status, "%s: %s", name,
+           error.text);
     if (expected != NULL)
         ok(directory != NULL &&
                strcmp(directory + strlen(directory) - strlen(expected), expected) == 0,
@@ -346,6 +361,12 @@ static void test_find(void)
     root_end(second, "node.1");
     second = root_begin("second.0");
     finds(NULL, NULL, -ENOTUNIQ, "two");
+    about_job("first.0", "slurm 12");
+    about_job("second.0", SLURM_JOB);
+    finds(NULL, "/second.0", 0, "that of the scheduler's job");
+    finds("given", "given", 0, "a given one all the same");
+    about_job("first.0", SLURM_JOB);
+    finds(NULL, NULL, -ENOTUNIQ, "two of the job");
     root_end(second, "second.0");
     root_end(first, "first.0");
 }
