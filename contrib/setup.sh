@@ -15,7 +15,7 @@ debian12) clang=(clang-14 libclang-rt-14-dev clang-format-14) ;;
 esac
 # Other compilers and sanitizers, the MPIs that are launched and compared with, tools of the tests.
 tests=(g++ "${clang[@]}" musl-tools bats
-    openmpi-bin libopenmpi-dev mpich libmpich-dev slurm-client slurm-wlm libpmi2-0-dev munge
+    openmpi-bin libopenmpi-dev mpich libmpich-dev slurm-client slurm-wlm libslurm-dev libpmi2-0-dev munge
     python3-mpi4py lammps hpcc openssh-server openssh-client
     procps psmisc util-linux iproute2 python3 xz-utils git)
 

@@ -9,6 +9,7 @@
 # All of it lives in name spaces of its own: processes (what is left ends with the script, also when
 # that is killed), network (ports are free, and nothing is reached from outside), mounts (/etc/hosts)
 # and host name. SLURM_CONF tells the command where the cluster is; $SLURM_TESTBED is its directory.
+# SLURM_PLUGSTACK is the text of its plugstack.conf, if there shall be one.
 set -eu
 if [ $# -lt 3 ]; then
     echo "usage: with-slurm.sh NODES CPUS COMMAND [ARGUMENT...]" >&2
@@ -67,6 +68,7 @@ SlurmctldHost=simhost(127.0.0.1)
 SlurmctldPort=17000
 SlurmUser=root
 SlurmdUser=root
+${SLURM_PLUGSTACK:+PlugStackConfig=$dir/etc/plugstack.conf}
 AuthType=auth/munge
 CredType=cred/munge
 AuthInfo=socket=$dir/munge/sock
@@ -108,6 +110,7 @@ PartitionName=cancelled Nodes=ALL PriorityTier=1 PreemptMode=CANCEL GraceTime=20
 PartitionName=requeued Nodes=ALL PriorityTier=1 PreemptMode=REQUEUE GraceTime=20
 PartitionName=urgent Nodes=ALL PriorityTier=9 PreemptMode=OFF
 END
+printf '%s\n' "${SLURM_PLUGSTACK:-}" >"$dir/etc/plugstack.conf"
 export SLURM_CONF=$dir/etc/slurm.conf
 slurmctld -f "$SLURM_CONF" -c
 # A host name each, so that what runs there says where it runs.
