@@ -270,16 +270,6 @@ uint16_t fabric_model_cost(const struct fabric_model *model, uint32_t from, uint
     return sum < FABRIC_COST_MAX ? (uint16_t)sum : FABRIC_COST_MAX;
 }
 
-void fabric_model_rows(const struct fabric_model *model, uint32_t first, uint32_t count,
-                       uint16_t *ret_costs)
-{
-    assert((uint64_t)first + count <= model->vertices_count);
-    for (uint32_t row = first; row < first + count; row++) {
-        for (uint32_t column = 0; column < model->vertices_count; column++)
-            *ret_costs++ = fabric_model_cost(model, row, column);
-    }
-}
-
 uint32_t fabric_model_levels(const struct fabric_model *model)
 {
     uint32_t levels = 0;

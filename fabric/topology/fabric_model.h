@@ -84,8 +84,10 @@ int fabric_model_settle(struct fabric_model *model, struct error *error);
 
 /* From one vertex to another, of a settled model.  O(levels). */
 uint16_t fabric_model_cost(const struct fabric_model *model, uint32_t from, uint32_t to);
-/* Rows first..first+count-1, each of all columns.  O(count * vertices * levels) at most. */
-void fabric_model_rows(const struct fabric_model *model, uint32_t first, uint32_t count,
+/* Of the square matrix of these vertices (NULL: of all, in their order), rows first..first+count-1.
+ * O(count * (vertices + switches * levels)) at most. */
+void fabric_model_rows(const struct fabric_model *model, const uint32_t *vertices,
+                       uint32_t vertices_count, uint32_t first, uint32_t count,
                        uint16_t *ret_costs);
 
 /* Numbers of names, or FABRIC_NONE. */

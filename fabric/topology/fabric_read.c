@@ -30,6 +30,20 @@ int fabric_read_add_nodes(struct fabric_model *model, const struct hostlist *nod
     return rc;
 }
 
+/* The first word of each format is one that the others do not begin with. */
+int fabric_read_text(struct fabric_model *model, const char *text, size_t text_bytes,
+                     struct error *error)
+{
+    const char *at = text + strspn(text, " \t\r\n");
+
+    if (*at == '{' || *at == '[')
+        return fabric_read_json(model, text, text_bytes, error);
+    if (strstr(text, "\nCa\t") != NULL || strstr(text, "\nCa ") != NULL ||
+        strncmp(at, "Ca", 2) == 0)
+        return fabric_read_infiniband(model, text, error);
+    return fabric_read_slurm(model, text, error);
+}
+
 /* ---- Generated ---- */
 
 static const char fat_tree[] = "fat-tree:";

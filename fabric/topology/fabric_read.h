@@ -24,6 +24,9 @@ int fabric_read_infiniband(struct fabric_model *model, const char *text, struct 
  *  "nics": [{"name", "node", "switch", "plane", "up", "down"} or {"nodes": "n[1-16]", ...}]} */
 int fabric_read_json(struct fabric_model *model, const char *text, size_t text_bytes,
                      struct error *error);
+/* One of the three formats above, whichever the text has.  A NUL follows its text_bytes. */
+int fabric_read_text(struct fabric_model *model, const char *text, size_t text_bytes,
+                     struct error *error);
 /* "fat-tree:16x8x4", nodes of a leaf switch x leaf switches of a pod x pods, with any number of levels, or
  * "dragonfly:4x8x16", nodes of a router x routers of a group x groups, with nodes n1, n2, ... */
 int fabric_read_generate(struct fabric_model *model, const char *text, struct error *error);

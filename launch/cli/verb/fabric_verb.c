@@ -82,20 +82,6 @@ static char *default_file(const struct request_ops *ops)
     return memory_printf("%.*s/" SLURM_FILE, (int)(slash - conf), conf);
 }
 
-/* The first word of each format is one that the others do not begin with. */
-static int read_text(struct fabric_model *model, const char *text, size_t text_bytes,
-                     struct error *error)
-{
-    const char *at = text + strspn(text, " \t\r\n");
-
-    if (*at == '{' || *at == '[')
-        return fabric_read_json(model, text, text_bytes, error);
-    if (strstr(text, "\nCa\t") != NULL || strstr(text, "\nCa ") != NULL ||
-        strncmp(at, "Ca", 2) == 0)
-        return fabric_read_infiniband(model, text, error);
-    return fabric_read_slurm(model, text, error);
-}
-
 static int read_file(struct fabric_model *model, const char *path, const struct request_ops *ops,
                      struct error *error)
 {
@@ -103,7 +89,7 @@ static int read_file(struct fabric_model *model, const char *path, const struct 
     int rc = ops->read_file(path, &text, error);
 
     if (rc == 0) {
-        rc = read_text(model, buffer_string(&text), text.length_bytes, error);
+        rc = fabric_read_text(model, buffer_string(&text), text.length_bytes, error);
         if (rc < 0)
             error_prefix(error, "%s", path);
     }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/random.h"
 #include "fabric/topology/fabric_read.h"
 #include "test/support/tap.h"
 
@@ -58,7 +59,7 @@ static void test_costs(void)
     is_int(cost(&model, "n1", "n1:b"), FABRIC_COST_SAME_NODE, "another NIC of the node");
     is_int(cost(&model, "n1", "n2:b"), FABRIC_COST_NO_WAY, "into another plane");
     is_int(cost(&model, "n2:b", "n3"), FABRIC_COST_NO_WAY, "nor from it");
-    fabric_model_rows(&model, 1, 2, rows);
+    fabric_model_rows(&model, NULL, 6, 1, 2, rows);
     ok(rows[0] == 2 && rows[1] == 0 && rows[6 + 0] == cost(&model, "n3", "n1") && rows[6 + 2] == 0,
        "rows are what the costs are");
     is_int((int)fabric_model_levels(&model), 2, "levels");
@@ -123,6 +124,75 @@ static void test_saturated(void)
     fabric_model_fini(&model);
 }
 
+/* A forest of random switches, costs and NICs, some of them of the same nodes. */
+static void make_random(struct fabric_model *model, struct random_state *random)
+{
+    static const char *const planes[] = {"a", "b"};
+    struct error error = ERROR_NONE;
+    uint32_t number, switches = 1 + (uint32_t)random_below(random, 12);
+    char name[16], node[16];
+
+    for (uint32_t i = 0; i < switches; i++) {
+        struct fabric_link link = {(uint16_t)random_next(random),
+                                   (uint16_t)random_below(random, 9)};
+
+        snprintf(name, sizeof(name), "s%u", i);
+        fabric_model_add_switch(model, name, (uint16_t)random_below(random, 5), &number, &error);
+        if (i > 0 && random_chance(random, 0.8))
+            fabric_model_set_parent(model, i, (uint32_t)random_below(random, i), link, &error);
+    }
+    for (uint32_t i = 0; i < 40; i++) {
+        struct fabric_link link = {(uint16_t)random_below(random, 9),
+                                   (uint16_t)random_next(random)};
+
+        snprintf(name, sizeof(name), "v%u", i);
+        snprintf(node, sizeof(node), "n%u", (uint32_t)random_below(random, 30));
+        fabric_model_add_vertex(model, name, node, planes[random_below(random, 2)],
+                                (uint32_t)random_below(random, switches), link, &error);
+    }
+    if (fabric_model_settle(model, &error) < 0)
+        bail_out("%s", error.text);
+}
+
+/* Are these rows of these vertices (NULL: all) what fabric_model_cost says, one by one? */
+static bool rows_are_costs(const struct fabric_model *model, const uint32_t *vertices,
+                           uint32_t count, uint32_t first)
+{
+    uint16_t *rows = memory_allocate((size_t)(count - first) * count * sizeof(*rows));
+    bool equal = true;
+
+    fabric_model_rows(model, vertices, count, first, count - first, rows);
+    for (uint32_t row = first; row < count; row++) {
+        for (uint32_t column = 0; column < count; column++)
+            equal = equal && rows[(size_t)(row - first) * count + column] ==
+                                 fabric_model_cost(model, vertices != NULL ? vertices[row] : row,
+                                                   vertices != NULL ? vertices[column] : column);
+    }
+    free(rows);
+    return equal;
+}
+
+static void test_rows(void)
+{
+    struct random_state random;
+    bool all = true, some = true;
+
+    random_init(&random, 14);
+    for (int i = 0; i < 300; i++) {
+        struct fabric_model model = {.switches = NULL};
+        uint32_t odd[20];
+
+        make_random(&model, &random);
+        for (uint32_t v = 0; v < 20; v++)
+            odd[v] = 2 * v + 1;
+        all = all && rows_are_costs(&model, NULL, model.vertices_count, i % 7u);
+        some = some && rows_are_costs(&model, odd, 20, i % 7u);
+        fabric_model_fini(&model);
+    }
+    ok(all, "rows of all NICs of random fabrics are what the costs are");
+    ok(some, "and rows of some of them");
+}
+
 /* 102,400 NICs: the memory of the model is bounded by its size. */
 static void test_large(void)
 {
@@ -143,6 +213,7 @@ int main(void)
     test_costs();
     test_refused();
     test_saturated();
+    test_rows();
     test_large();
     return done_testing();
 }
