@@ -71,6 +71,27 @@ static void slots_append(struct allocation *allocation, uint32_t nodes, uint32_t
     allocation->runs_count++;
 }
 
+void allocation_copy(struct allocation *ret_copy, const struct allocation *source)
+{
+    struct allocation copy = *source;
+
+    copy.names = hostlist_create();
+    copy.runs = NULL;
+    copy.runs_count = copy.runs_capacity = 0;
+    copy.trace = NULL;
+    allocation_append(&copy, source);
+    *ret_copy = copy;
+}
+
+void allocation_append(struct allocation *allocation, const struct allocation *added)
+{
+    assert(allocation != added);
+    hostlist_append_slice(allocation->names, added->names, 0, allocation_nodes(added));
+    for (uint32_t i = 0; i < added->runs_count; i++)
+        slots_append(allocation, added->runs[i].nodes, added->runs[i].slots);
+    allocation_check(allocation);
+}
+
 void allocation_append_run(struct allocation *allocation, const struct host_run *run,
                            uint32_t slots)
 {

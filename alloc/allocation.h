@@ -40,6 +40,10 @@ struct allocation {
 
 void allocation_init(struct allocation *allocation);
 void allocation_fini(struct allocation *allocation);
+/* Without the trace.  ret_copy need not be initialised. */
+void allocation_copy(struct allocation *ret_copy, const struct allocation *source);
+/* Adds the nodes of another allocation, none of whose names is there. */
+void allocation_append(struct allocation *allocation, const struct allocation *added);
 uint32_t allocation_nodes(const struct allocation *allocation);
 uint64_t allocation_slots(const struct allocation *allocation);
 uint32_t allocation_slots_of(const struct allocation *allocation, uint32_t index); /* O(runs) */

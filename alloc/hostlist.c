@@ -353,6 +353,21 @@ void hostlist_move(struct hostlist *target, struct hostlist *source)
     buffer_clear(&source->texts);
 }
 
+void hostlist_rename(struct hostlist *list, uint32_t index, const char *name)
+{
+    struct hostlist *made = hostlist_create();
+    struct hostlist old = *list;
+
+    assert(index < list->hosts);
+    hostlist_append_slice(made, list, 0, index);
+    hostlist_append(made, name);
+    hostlist_append_slice(made, list, index + 1, list->hosts - index - 1);
+    *list = *made;
+    *made = old;
+    hostlist_destroy(made);
+    hostlist_check(list);
+}
+
 /* ---- Asking ---- */
 
 /* Index of the group that holds a host. */

@@ -39,6 +39,8 @@ int64_t hostlist_find(const struct hostlist *list, const char *name, uint32_t fr
 /* Appends hosts [first, first + count) of source to target, another list. */
 void hostlist_append_slice(struct hostlist *target, const struct hostlist *source, uint32_t first,
                            uint32_t count);
+/* The index-th host gets another name.  O(runs). */
+void hostlist_rename(struct hostlist *list, uint32_t index, const char *name);
 /* Appends all of source, another list, which is empty after; O(1) if target was empty. */
 void hostlist_move(struct hostlist *target, struct hostlist *source);
 /* Compressed text, appended to out; parses back to the same sequence. */

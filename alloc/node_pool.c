@@ -24,7 +24,7 @@ struct cell {
     char *name;
     struct hostlist *names;
     struct name_index *index; /* by name, to the index in names */
-    struct hash_map *aliases; /* to node + 1 */
+    struct hash_map *aliases; /* to node + 1; also names that retired nodes have had before */
     struct insertion *insertions;
     uint32_t insertions_count;
 };
@@ -35,6 +35,7 @@ struct endpoint {
     uint32_t topology;
     uint16_t cell;
     uint8_t state;
+    bool is_retired;
 };
 
 struct pool_job {
@@ -140,21 +141,26 @@ static struct cell *cell_get(struct node_pool *pool, const char *name, struct er
     return cell;
 }
 
-/* The node of a name of the cell's list, or of an alias; -1. */
-static int64_t cell_lookup(const struct cell *cell, const char *name)
+static uint32_t node_of_index(const struct cell *cell, uint32_t index)
+{
+    const struct insertion *insertion = cell->insertions;
+
+    while (index - insertion->index >= insertion->count) {
+        insertion++;
+        assert(insertion < cell->insertions + cell->insertions_count);
+    }
+    return insertion->first + (index - insertion->index);
+}
+
+/* The node of a name of the cell's list, or of an alias, that is not retired; -1. */
+static int64_t cell_lookup(const struct node_pool *pool, const struct cell *cell, const char *name)
 {
     int64_t index = name_index_find(cell->index, name, strlen(name));
+    int64_t node = index >= 0 ? (int64_t)node_of_index(cell, (uint32_t)index) : -1;
 
-    if (index < 0)
-        return (int64_t)(uintptr_t)hash_map_get(cell->aliases, name, strlen(name)) - 1;
-    for (uint32_t i = 0; i < cell->insertions_count; i++) {
-        const struct insertion *insertion = &cell->insertions[i];
-
-        if (index - insertion->index < insertion->count)
-            return insertion->first + (index - insertion->index);
-    }
-    assert(false);
-    return -1;
+    if (node < 0 || pool->nodes[node].is_retired)
+        node = (int64_t)(uintptr_t)hash_map_get(cell->aliases, name, strlen(name)) - 1;
+    return node >= 0 && pool->nodes[node].is_retired ? -1 : node;
 }
 
 static void node_name(const struct node_pool *pool, uint32_t node,
@@ -176,7 +182,8 @@ static void node_name(const struct node_pool *pool, uint32_t node,
 
 /* ---- Inserting and looking up ---- */
 
-static int check_new(const struct cell *cell, const struct allocation *nodes, struct error *error)
+static int check_new(const struct node_pool *pool, const struct cell *cell,
+                     const struct allocation *nodes, struct error *error)
 {
     char name[HOST_NAME_BYTES_MAX + 1];
 
@@ -187,7 +194,7 @@ static int check_new(const struct cell *cell, const struct allocation *nodes, st
             continue;
         for (uint32_t k = 0; k < run.count; k++) {
             hostlist_run_name(&run, k, name);
-            if (cell_lookup(cell, name) >= 0)
+            if (cell_lookup(pool, cell, name) >= 0)
                 return error_set(error, -EEXIST, "node %s already exists", name);
         }
     }
@@ -206,6 +213,28 @@ static void nodes_append(struct node_pool *pool, uint16_t cell, const struct all
     }
 }
 
+/* Names that a retired node has had, which the index keeps, are noted as aliases. */
+static void names_add(struct cell *cell, const struct host_run *run, uint32_t index)
+{
+    if (!name_index_may_hold(cell->index, run)) {
+        name_index_add(cell->index, run, index);
+        return;
+    }
+    for (uint32_t k = 0; k < run->count; k++) {
+        char name[HOST_NAME_BYTES_MAX + 1];
+        size_t name_bytes = hostlist_run_name(run, k, name);
+        struct host_run one = *run;
+
+        one.first += k;
+        one.count = 1;
+        if (name_index_find(cell->index, name, name_bytes) < 0)
+            name_index_add(cell->index, &one, index + k);
+        else
+            hash_map_put(cell->aliases, name, name_bytes,
+                         (void *)((uintptr_t)node_of_index(cell, index + k) + 1));
+    }
+}
+
 int node_pool_insert(struct node_pool *pool, const char *cell_name, const struct allocation *nodes,
                      struct error *error)
 {
@@ -220,7 +249,7 @@ int node_pool_insert(struct node_pool *pool, const char *cell_name, const struct
     cell = cell_get(pool, cell_name, error);
     if (cell == NULL)
         return -E2BIG;
-    rc = check_new(cell, nodes, error);
+    rc = check_new(pool, cell, nodes, error);
     if (rc < 0)
         return rc;
     index = hostlist_count(cell->names);
@@ -231,7 +260,7 @@ int node_pool_insert(struct node_pool *pool, const char *cell_name, const struct
     for (uint32_t i = 0; i < hostlist_runs(nodes->names); i++) {
         struct host_run run = hostlist_run(nodes->names, i);
 
-        name_index_add(cell->index, &run, index);
+        names_add(cell, &run, index);
         index += run.count;
     }
     hostlist_append_slice(cell->names, nodes->names, 0, added);
@@ -259,7 +288,7 @@ void node_pool_node(const struct node_pool *pool, uint32_t number, struct node_r
 int node_pool_alias(struct node_pool *pool, uint32_t node, const char *alias, struct error *error)
 {
     struct cell *cell = &pool->cells[pool->nodes[node].cell];
-    int64_t found = cell_lookup(cell, alias);
+    int64_t found = cell_lookup(pool, cell, alias);
     char name[HOST_NAME_BYTES_MAX + 1];
 
     assert(node < pool->count);
@@ -284,7 +313,7 @@ int node_pool_lookup(const struct node_pool *pool, const char *cell, const char 
 
         if (cell != NULL && strcmp(at->name, cell) != 0)
             continue;
-        found = cell_lookup(at, name);
+        found = cell_lookup(pool, at, name);
         if (found >= 0 && first != NULL)
             return error_set(error, -ENOTUNIQ, "node %.80s is in cell \"%s\" and in \"%s\"", name,
                              first->name, at->name);
@@ -294,6 +323,12 @@ int node_pool_lookup(const struct node_pool *pool, const char *cell, const char 
         }
     }
     return first != NULL ? 0 : error_set(error, -ENOENT, "no such node: %.80s", name);
+}
+
+void node_pool_retire(struct node_pool *pool, uint32_t node)
+{
+    assert(node < pool->count);
+    pool->nodes[node].is_retired = true;
 }
 
 void node_pool_set_state(struct node_pool *pool, uint32_t node, enum node_state state)

@@ -52,6 +52,8 @@ int node_pool_alias(struct node_pool *pool, uint32_t node, const char *alias, st
  * it. */
 int node_pool_lookup(const struct node_pool *pool, const char *cell, const char *name,
                      uint32_t *ret_node, struct error *error);
+/* The node is no more: its name, which others may have from now on, is not found. */
+void node_pool_retire(struct node_pool *pool, uint32_t node);
 void node_pool_set_state(struct node_pool *pool, uint32_t node, enum node_state state);
 void node_pool_set_topology(struct node_pool *pool, uint32_t node, uint32_t topology);
 

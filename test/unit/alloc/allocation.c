@@ -361,6 +361,24 @@ static void test_add(void)
     allocation_fini(&allocation);
 }
 
+static void test_append(void)
+{
+    struct allocation allocation, copy, added;
+
+    allocation_init(&allocation);
+    allocation_init(&added);
+    allocation_parse_hosts(&allocation, "n[1-3]:2,x", NULL);
+    allocation_parse_hosts(&added, "y,n[4-5]:2", NULL);
+    allocation_copy(&copy, &allocation);
+    allocation_append(&copy, &added);
+    is_string(describe(&copy), "n[1-3]:2 x,y:1 n[4-5]:2", "nodes are added to a copy");
+    is_string(describe(&allocation), "n[1-3]:2 x:1", "of nodes that stay as they are");
+    is_string(copy.origin, "--host", "and come from the same");
+    allocation_fini(&allocation);
+    allocation_fini(&copy);
+    allocation_fini(&added);
+}
+
 static void test_origin(void)
 {
     struct allocation allocation;
@@ -590,6 +608,7 @@ int main(void)
     test_relative_file();
     test_zero_slots();
     test_add();
+    test_append();
     test_origin();
     test_wire();
     random_init(&random, 1);

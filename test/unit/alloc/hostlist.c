@@ -272,6 +272,25 @@ static void test_find(void)
     hostlist_destroy(list);
 }
 
+static void test_rename(void)
+{
+    struct hostlist *list = hostlist_create();
+    struct buffer text = {0};
+
+    hostlist_parse(list, "n[1-4],x", NULL);
+    hostlist_rename(list, 1, "y");
+    hostlist_rename(list, 4, "n5");
+    hostlist_print(list, &text);
+    is_string(buffer_string(&text), "n1,y,n[3-5]", "names in the middle and at the end change");
+    hostlist_rename(list, 1, "n2");
+    hostlist_rename(list, 0, "z");
+    buffer_clear(&text);
+    hostlist_print(list, &text);
+    is_string(buffer_string(&text), "z,n[2-5]", "also back, and the first");
+    buffer_fini(&text);
+    hostlist_destroy(list);
+}
+
 /* ---- Random lists ---- */
 
 /* A name that often continues the one before it. */
@@ -396,6 +415,7 @@ int main(void)
     test_print();
     test_join();
     test_find();
+    test_rename();
     test_random();
     test_large();
     return done_testing();

@@ -258,8 +258,37 @@ static void test_random(void)
     node_pool_destroy(pool);
 }
 
+/* A node is taken out, and its name is given again. */
+static void test_retired(void)
+{
+    struct node_record record;
+
+    pool = node_pool_create();
+    insert("", "n[1-100],x");
+    node_pool_alias(pool, 1, "10.0.0.2", &error);
+    node_pool_retire(pool, 1);
+    node_pool_retire(pool, 100);
+    is_int(lookup("", "n2"), -ENOENT, "the name of a retired node is not found");
+    is_int(lookup("", "10.0.0.2"), -ENOENT, "nor its other name");
+    is_int(lookup("", "n3"), 2, "those of its neighbours are");
+    is_int(insert("", "n[2-3]"), -EEXIST, "the name of one that is not retired is not given");
+    is_int(insert("", "y,n2,x,n[101-300]"), 0, "that of a retired one is");
+    is_int(lookup("", "n2"), 102, "and found");
+    is_int(lookup("", "x"), 103, "so is another");
+    is_int(lookup("", "n300"), 303, "and what was new anyway");
+    node_pool_node(pool, 102, &record);
+    is_string(record.name, "n2", "it is the name of the new node");
+    node_pool_retire(pool, 102);
+    is_int(lookup("", "n2"), -ENOENT, "until that is retired");
+    is_int(insert("", "n2:3"), 0, "it is given a third time");
+    is_int(lookup("", "n2"), 304, "and found");
+    is_int(insert("", "n2"), -EEXIST, "and taken");
+    node_pool_destroy(pool);
+}
+
 int main(void)
 {
+    test_retired();
     test_nodes();
     test_aliases();
     test_queries();
