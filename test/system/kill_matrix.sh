@@ -11,16 +11,12 @@
 # CELL=where/when/part+part/delay in ms     this one, KILLS times (default 1)
 . "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
 . "$srcdir/test/support/leftovers.sh"
+. "$srcdir/test/support/kill_lib.sh"
 
 kills=${KILLS:-${CELL:+1}}
 kills=${kills:-12}
 seed=${SEED:-$(($(date +%s%N) / 1000 % 1000000))}
-# What is promised is within promise_ms; on a machine with other work it may be later, but not by more
-# than a daemon's patience with others, which is 11 s and more.
-patience_s=${PATIENCE:-30}
 RANDOM=$((seed % 32768))
-fakessh=$top_builddir/contrib/testbed/fakessh
-agent=$scratch/agent
 
 places=(virtual ssh one)
 times=(start run end)
@@ -40,116 +36,6 @@ read -r word <"$1"
 SH
 chmod +x "$scratch/stubborn"
 
-# As ssh is: a process of its own, by whose end the daemon's output is closed. (The last of a pipeline
-# is this shell itself, which becomes cat.)
-cat >"$agent" <<SH
-#!/bin/bash
-shopt -s lastpipe
-"$fakessh" "\$@" 2>&1 | exec cat
-SH
-chmod +x "$agent"
-
-# ---- The parts of a run, by the name of a process; of several any one ----
-
-# Of all that the run has started: "pid parent name", one a line.
-table() {
-    local file pid name rest
-    local -a field
-    for file in $(grep -lzx "BT_MARK=$mark" /proc/[0-9]*/environ 2>/dev/null); do
-        pid=${file//[!0-9]/}
-        read -r rest <"/proc/$pid/stat" || continue
-        name=${rest#*(}
-        name=${name%)*}
-        read -ra field <<<"${rest##*) }"
-        [ "${field[0]}" = Z ] || echo "$pid ${field[1]} $name"
-    done 2>/dev/null
-}
-
-marked_pids() {
-    grep -lzx "BT_MARK=$mark" /proc/[0-9]*/environ 2>/dev/null | tr -dc '0-9\n'
-}
-
-# name_of PID
-name_of() {
-    cat "/proc/$1/comm" 2>/dev/null
-}
-
-# find_part PART: a pid of it, or nothing.
-find_part() {
-    local pid parent name root
-    local -a found=()
-    root=$(awk '$3 == "banyan-root" { print $1; exit }' <<<"$table")
-    while read -r pid parent name; do
-        case $1:$name in
-        front:*) [ "$pid" = "$front" ] && found+=("$pid") ;;
-        root:banyan-root | daemon:banyand | rank:stubborn | server:banyan-pmix) found+=("$pid") ;;
-        agent:cat) found+=("$pid") ;;
-        root-helper:banyan-helper) [ "$parent" = "$root" ] && found+=("$pid") ;;
-        daemon-helper:banyan-helper) [ "$parent" != "$root" ] && found+=("$pid") ;;
-        esac
-    done <<<"$table"
-    [ ${#found[@]} -eq 0 ] || echo "${found[$((pick % ${#found[@]}))]}"
-}
-
-# find_victims PART...: 0 if all are there, in $victims.
-find_victims() {
-    local part pid
-    table=$(table)
-    victims=()
-    for part; do
-        pid=$(find_part "$part")
-        [ -n "$pid" ] && victims+=("$pid")
-    done
-    [ ${#victims[@]} -eq $# ]
-}
-
-# What is not there yet is waited for, unless the run ends without it.
-all_there_or_over() {
-    find_victims "$@" || gone "$front"
-}
-
-gone() {
-    [ ! -e "/proc/$1" ] || grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null
-}
-
-all_up() {
-    [ "$(grep -c '^up$' "$scratch/out" 2>/dev/null)" -eq "$ranks" ] || gone "$front"
-}
-
-# ---- What is left ----
-
-# Those of helpers whose numbers mean what they mean to us.
-cgroup_base() {
-    local mount own
-    mount=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
-    own=$(sed -n 's/^0:://p' /proc/self/cgroup)
-    [ -z "$mount" ] || echo "$mount${own%/}"
-}
-cgroups=$(cgroup_base)
-name_space=$(stat -L -c %i /proc/self/ns/pid)
-
-left() {
-    marked_pids | sed 's/^/process /'
-    left_files
-    [ -z "$cgroups" ] || find "$cgroups" -maxdepth 1 -name "banyan-$name_space-*" 2>/dev/null
-}
-
-nothing() {
-    remains=$(left)
-    [ -z "$remains" ]
-}
-
-# until_nothing: polls up to the patience; $took_ms.
-until_nothing() {
-    local begin_ms=$(($(date +%s%N) / 1000000))
-    until nothing; do
-        took_ms=$(($(date +%s%N) / 1000000 - begin_ms))
-        [ $took_ms -lt $((patience_s * 1000)) ] || return 1
-        sleep 0.02
-    done
-    took_ms=$(($(date +%s%N) / 1000000 - begin_ms))
-}
-
 # ---- One cell ----
 
 # begin_run WHERE PART...: with clients of PMIx if their server is one of the parts
@@ -168,18 +54,6 @@ begin_run() {
     BT_MARK=$mark FAKESSH_KEEP=BT_MARK,TMPDIR,BANYAN_PKGLIBDIR "$banyan" run "${where[@]}" -x BT_MARK="$mark" \
         "$scratch/stubborn" "$scratch/gate" "$speaks" >"$scratch/out" 2>"$scratch/err" </dev/null &
     front=$!
-}
-
-# Opens the gate for a moment: whoever is behind it goes on, and who is not there yet is killed.
-open_gate() {
-    exec {gate}<>"$scratch/gate"
-    yes go 2>/dev/null | head -n 64 >&$gate
-}
-
-close_gate() {
-    [ -z "${gate:-}" ] || exec {gate}>&-
-    gate=
-    rm -f "$scratch/gate"
 }
 
 # kill_cell WHERE/WHEN/PART[+PART]/DELAY
@@ -226,21 +100,6 @@ sweep_after() {
     nothing && return
     find "$TMPDIR" /dev/shm/banyan-* -type d -exec touch -d "1 minute ago" {} + 2>/dev/null
     "$banyan" run -n 1 true >"$scratch/next" 2>&1 || diag "the next run fails: $(cat "$scratch/next")"
-}
-
-# For the cells after one that failed.
-clear_away() {
-    local pid path
-    for pid in $(marked_pids); do
-        kill -9 "$pid" 2>/dev/null
-    done
-    until_true 5 no_marked
-    while read -r path; do
-        case $path in
-        */cgroup/*) rmdir "$path" ;;
-        "$TMPDIR"/* | /dev/shm/banyan-*) rm -rf "$path" ;;
-        esac
-    done < <(left)
 }
 
 # ---- A daemon that has its boot record and cannot join ----
