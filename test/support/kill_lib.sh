@@ -87,7 +87,8 @@ all_up() {
 
 # ---- What is left ----
 
-# Those of helpers whose numbers mean what they mean to us.
+# Those of helpers whose numbers mean what they mean to us, are new, and whose helper has ended: others are in use, by
+# whoever else runs here.
 cgroup_base() {
     local mount own
     mount=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
@@ -96,11 +97,23 @@ cgroup_base() {
 }
 cgroups=$(cgroup_base)
 name_space=$(stat -L -c %i /proc/self/ns/pid)
+all_cgroups() {
+    [ -z "$cgroups" ] || find "$cgroups" -maxdepth 1 -name "banyan-$name_space-*" 2>/dev/null
+}
+cgroups_before=$(all_cgroups)
+
+left_cgroups() {
+    local path pid
+    while read -r path; do
+        pid=${path##*-}
+        [ -z "$path" ] || [[ $cgroups_before = *"$path"* ]] || [ -e "/proc/${pid%%.*}" ] || echo "$path"
+    done < <(all_cgroups)
+}
 
 left() {
     marked_pids | sed 's/^/process /'
     left_files
-    [ -z "$cgroups" ] || find "$cgroups" -maxdepth 1 -name "banyan-$name_space-*" 2>/dev/null
+    left_cgroups
 }
 
 nothing() {
