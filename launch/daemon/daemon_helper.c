@@ -82,14 +82,29 @@ static void process_failed(void *context, uint64_t id, int code, enum start_step
     daemon_job_event(daemon, &event);
 }
 
-static void process_exited(void *context, uint64_t id, int wait_status, int by_us)
+/* Goes on "was killed by"; NULL: by the signal, and no more is known. */
+static const char *killer(enum helper_end end)
 {
+    switch (end) {
+    case HELPER_END_MEMORY:
+        return "the out-of-memory killer: give each rank more memory, or start fewer per node";
+    case HELPER_END_MEMORY_NEAR:
+        return "signal 9 (Killed); the out-of-memory killer was active on this node during the job";
+    default:
+        return NULL;
+    }
+}
+
+static void process_exited(void *context, uint64_t id, int wait_status, enum helper_end end)
+{
+    int by_us = end == HELPER_END_US;
     struct daemon *daemon = context;
     struct job_event event = rank_event(JOB_EVENT_EXITED, id, wait_status);
     struct job_event abnormal = rank_event(JOB_EVENT_ABNORMAL, id, 0);
     struct daemon_job *job;
 
     daemon_check(daemon);
+    assert(end < HELPER_END_COUNT);
     if (is_survey(id))
         return;
     if (!is_rank(id)) {
@@ -105,6 +120,7 @@ static void process_exited(void *context, uint64_t id, int wait_status, int by_u
     if (job && job->rank_pmi && rank_pmi_exited(job->rank_pmi, event.index, wait_status, by_us))
         daemon_job_event(daemon, &abnormal);
     event.flag = by_us;
+    event.text = killer(end);
     daemon_job_event(daemon, &event);
 }
 

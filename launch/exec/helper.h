@@ -53,6 +53,15 @@ struct helper_process {
     int more_follow; /* in later turns of the loop: helper_seal_group ends the group's starts */
 };
 
+/* By whom a process was ended, as far as the helper knows. */
+enum helper_end {
+    HELPER_END_OTHERS,
+    HELPER_END_US,     /* the helper had sent it a signal to end it */
+    HELPER_END_MEMORY, /* the kernel's out-of-memory killer */
+    HELPER_END_MEMORY_NEAR, /* SIGKILL, and that killer has been at work around it since the job's start */
+    HELPER_END_COUNT
+};
+
 struct helper_events {
     void (*started)(void *context, uint64_t id, pid_t pid);
     /* Could not be started: code is -errno of the step; -EMFILE of START_STEP_FORK: descriptors are
@@ -60,8 +69,8 @@ struct helper_events {
      * first line names, with what cannot be seen written as in C, or "" if it is the loader; of
      * START_STEP_LIMIT the limit; else "". */
     void (*failed)(void *context, uint64_t id, int code, enum start_step step, const char *text);
-    /* wait_status as of waitpid.  by_us: 1 if the helper had sent it a signal to end it. */
-    void (*exited)(void *context, uint64_t id, int wait_status, int by_us);
+    /* wait_status as of waitpid. */
+    void (*exited)(void *context, uint64_t id, int wait_status, enum helper_end end);
     /* Every process of the group, also adopted grandchildren, has ended: what was left when the last
      * started one had ended has been killed.  Processes that are given in one turn of the loop count
      * together, and those with more_follow until helper_seal_group; what is started in a group after

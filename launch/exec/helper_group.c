@@ -50,8 +50,21 @@ struct group *helper_group_get(struct helper_state *state, uint32_t number)
     group->number = number;
     group->kill_at_ns = UINT64_MAX;
     group->cgroup_path = helper_cgroup_create(number, &group->cgroup_fd);
+    memory_kills_begin(&group->memory_kills);
     list_append(&state->groups, &group->node);
     return group;
+}
+
+enum helper_end helper_group_killer(struct helper_state *state, uint32_t number)
+{
+    static const enum helper_end ends[] = {[MEMORY_KILL_NONE] = HELPER_END_OTHERS,
+                                           [MEMORY_KILL_NEAR] = HELPER_END_MEMORY_NEAR,
+                                           [MEMORY_KILL_PROVEN] = HELPER_END_MEMORY};
+    struct group *group = helper_group_find(state, number);
+
+    if (group == NULL)
+        return HELPER_END_OTHERS;
+    return ends[memory_kills_judge(&group->memory_kills, group->cgroup_fd)];
 }
 
 static void group_destroy(struct group *group)

@@ -558,6 +558,15 @@ static void remove_worker(struct helper_state *state, struct worker *worker)
     free(worker);
 }
 
+static enum helper_end end_of(struct helper_state *state, const struct worker *worker, int status)
+{
+    if (worker->ended_by_us)
+        return HELPER_END_US;
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+        return helper_group_killer(state, worker->group);
+    return HELPER_END_OTHERS;
+}
+
 static void reap_one(struct helper_state *state, pid_t pid, int status)
 {
     struct worker *worker = hash_map_get_u64(state->by_pid, (uint64_t)pid);
@@ -571,7 +580,8 @@ static void reap_one(struct helper_state *state, pid_t pid, int status)
     if (worker->report_fd >= 0)
         (void)finish_start(state, worker, 1);
     if (!worker->failed)
-        helper_tell(state, HELPER_EXITED, worker->id, status, (uint32_t)worker->ended_by_us);
+        helper_tell(state, HELPER_EXITED, worker->id, status,
+                    (uint32_t)end_of(state, worker, status));
     remove_worker(state, worker);
 }
 

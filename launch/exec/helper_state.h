@@ -15,6 +15,7 @@
 #include "launch/exec/helper_child.h"
 #include "launch/exec/helper_process.h"
 #include "launch/exec/helper_wire.h"
+#include "launch/exec/memory_kills.h"
 
 /* One started process, until it has been reaped. */
 struct worker {
@@ -42,6 +43,7 @@ struct group {
     uint64_t kill_at_ns;
     int cgroup_fd; /* -1: none */
     char *cgroup_path;
+    struct memory_kills memory_kills;
 };
 
 struct owned_directory {
@@ -87,6 +89,8 @@ struct group *helper_group_get(struct helper_state *state, uint32_t number);
 void helper_group_seal(struct helper_state *state, uint32_t number);
 void helper_group_signal(struct helper_state *state, uint32_t number, int signal_number);
 void helper_group_end(struct helper_state *state, uint32_t number, uint32_t grace_ms);
+/* By whom a worker was ended that SIGKILL has ended. */
+enum helper_end helper_group_killer(struct helper_state *state, uint32_t number);
 void helper_group_worker_gone(struct helper_state *state, uint32_t number);
 void helper_worker_signal(struct worker *worker, int signal_number);
 /* SIGKILL to every rank (lease), or to everything that is ours. */

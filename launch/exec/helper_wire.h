@@ -73,7 +73,7 @@ int helper_order_decode(struct helper_order *ret_order, void *data, size_t bytes
 enum helper_event_type {
     HELPER_STARTED, /* value: pid */
     HELPER_FAILED,  /* value: negative errno, detail: enum start_step */
-    HELPER_EXITED,  /* value: wait status, detail: ended by us */
+    HELPER_EXITED,  /* value: wait status, detail: enum helper_end */
     HELPER_GROUP_EMPTY,
     HELPER_EVENT_COUNT
 };

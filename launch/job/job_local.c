@@ -341,6 +341,8 @@ static void rank_exited(struct job_part *part, const struct job_event *event,
     part->ended++;
     if (!event->flag || !part->is_ending) /* or killed by us, but not in order to end the job */
         failure.kind = (uint8_t)end_of(part, event->index, (int)event->number, &failure.code);
+    if (failure.kind == JOB_FAILURE_SIGNAL && event->text != NULL)
+        strncpy(failure.detail, event->text, sizeof(failure.detail) - 1);
     if (failure.kind != JOB_FAILURE_NONE) {
         status_count(part, &failure);
         failure_found(part, &failure, actions);

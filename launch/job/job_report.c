@@ -156,6 +156,17 @@ static void report_start_failure(const struct job *job, const struct job_failure
                  failure->rank, start_step_name(failure->step), reason, start_remedy(failure));
 }
 
+static void report_signal(const struct job_failure *failure, const char *node, char *text,
+                          size_t text_bytes)
+{
+    if (failure->detail[0] != '\0')
+        snprintf(text, text_bytes, "rank %u on %s was killed by %s", failure->rank, node,
+                 failure->detail);
+    else
+        snprintf(text, text_bytes, "rank %u on %s was killed by signal %d (%s)", failure->rank,
+                 node, failure->code, strsignal(failure->code));
+}
+
 void job_report_failure(const struct job *job, const struct job_failure *failure, char *text,
                         size_t text_bytes)
 {
@@ -172,8 +183,7 @@ void job_report_failure(const struct job *job, const struct job_failure *failure
                  failure->code);
         break;
     case JOB_FAILURE_SIGNAL:
-        snprintf(text, text_bytes, "rank %u on %s was killed by signal %d (%s)", failure->rank,
-                 node, failure->code, strsignal(failure->code));
+        report_signal(failure, node, text, text_bytes);
         break;
     case JOB_FAILURE_ABNORMAL:
         snprintf(text, text_bytes,

@@ -114,7 +114,7 @@ enum job_failure_kind {
     JOB_FAILURE_NONE,
     JOB_FAILURE_START,    /* code: -errno of step, detail: the name of an interpreter */
     JOB_FAILURE_EXIT,     /* code: exit status */
-    JOB_FAILURE_SIGNAL,   /* code: signal number */
+    JOB_FAILURE_SIGNAL,   /* code: signal number, detail: who has sent it, or "" */
     JOB_FAILURE_ABNORMAL, /* exit 0 without finalize */
     JOB_FAILURE_ABORT,    /* code: status given to abort, detail: its message */
     JOB_FAILURE_SERVICES, /* the node cannot serve PMIx: code: -errno, detail: why */

@@ -62,12 +62,12 @@ static void on_failed(void *context, uint64_t id, int code, enum start_step step
     failed_count++;
 }
 
-static void on_exited(void *context, uint64_t id, int wait_status, int by_us)
+static void on_exited(void *context, uint64_t id, int wait_status, enum helper_end end)
 {
     notes[id].order_is_right = notes[id].started == 1;
     notes[id].exited++;
     notes[id].status = wait_status;
-    notes[id].by_us = by_us;
+    notes[id].by_us = end == HELPER_END_US;
     exited_count++;
 }
 

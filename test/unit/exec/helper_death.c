@@ -52,10 +52,10 @@ static void on_failed(void *context, uint64_t id, int code, enum start_step step
 {
 }
 
-static void on_exited(void *context, uint64_t id, int wait_status, int by_us)
+static void on_exited(void *context, uint64_t id, int wait_status, enum helper_end end)
 {
     if (id == 1)
-        dprintf(report_fd, "exited %d\n", by_us);
+        dprintf(report_fd, "exited %d\n", end == HELPER_END_US);
 }
 
 static void on_group_empty(void *context, uint32_t group)

@@ -254,6 +254,23 @@ static void test_lease_ended(void)
                        "the end of a lease");
 }
 
+/* Who has killed a rank is known where it was: its node passes it on. */
+static void test_killer_named(void)
+{
+    struct job_world *world = running();
+
+    job_world_event(world, 1,
+                    (struct job_event){.kind = JOB_EVENT_EXITED,
+                                       .job = 1,
+                                       .number = SIGKILL,
+                                       .text = "the out-of-memory killer"});
+    job_world_exited(world, 1, 1, SIGTERM, 1);
+    job_world_gone(world, 1, 0);
+    node_ends(world, 2, 1);
+    job_world_reported(world, 137, "rank 0 on n1 was killed by the out-of-memory killer",
+                       "a rank without memory");
+}
+
 static void abort_rank(struct job_world *world, uint32_t place, int status, const char *text)
 {
     job_world_event(
@@ -667,6 +684,7 @@ int main(void)
     test_signal_death();
     test_without_finalize();
     test_lease_ended();
+    test_killer_named();
     test_abort();
     test_abort_among_failures();
     test_start_failures();
