@@ -433,6 +433,20 @@ void hostlist_append_slice(struct hostlist *target, const struct hostlist *sourc
     }
 }
 
+void hostlist_append_places(struct hostlist *target, const struct hostlist *source,
+                            const struct ranges *places)
+{
+    for (uint32_t i = 0; i < places->count; i++) {
+        uint32_t first = places->items[i].first > 0 ? places->items[i].first : 1;
+        uint32_t last = places->items[i].last;
+
+        if (last > source->hosts)
+            last = source->hosts;
+        if (first <= last)
+            hostlist_append_slice(target, source, first - 1, last - first + 1);
+    }
+}
+
 /* ---- Printing ---- */
 
 static void number_print(const struct host_run *run, uint32_t offset, struct buffer *out)

@@ -14,6 +14,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/ranges.h"
 
 #define HOSTLIST_HOSTS_MAX  16777216u /* places are 24 bits in every table of ours */
 #define HOST_NAME_BYTES_MAX 255
@@ -41,6 +42,10 @@ void hostlist_append_slice(struct hostlist *target, const struct hostlist *sourc
                            uint32_t count);
 /* The index-th host gets another name.  O(runs). */
 void hostlist_rename(struct hostlist *list, uint32_t index, const char *name);
+/* Appends hosts by the numbers that nodes have as places, from 1; those that source does not have are left out.
+ * O(ranges x runs). */
+void hostlist_append_places(struct hostlist *target, const struct hostlist *source,
+                            const struct ranges *places);
 /* Appends all of source, another list, which is empty after; O(1) if target was empty. */
 void hostlist_move(struct hostlist *target, struct hostlist *source);
 /* Compressed text, appended to out; parses back to the same sequence. */

@@ -290,13 +290,8 @@ void job_report_places(const struct instance *instance, const struct ranges *pla
 {
     struct hostlist *list = hostlist_create();
 
-    for (uint32_t i = 0; i < places->count; i++) {
-        uint32_t first = places->items[i].first ? places->items[i].first : 1;
-        uint32_t last = places->items[i].last;
-
-        if (instance->allocation && first <= last && last <= allocation_nodes(instance->allocation))
-            hostlist_append_slice(list, instance->allocation->names, first - 1, last - first + 1);
-    }
+    if (instance->allocation != NULL)
+        hostlist_append_places(list, instance->allocation->names, places);
     hostlist_print(list, out);
     hostlist_destroy(list);
 }

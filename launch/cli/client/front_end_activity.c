@@ -20,10 +20,8 @@ static void append_places(const struct front_end *front, const struct ranges *pl
                           struct buffer *out)
 {
     struct hostlist *names = hostlist_create();
-    uint32_t nodes = allocation_nodes(&front->request->allocation), place = 1;
 
-    for (; ranges_next(places, place, &place) && place <= nodes; place++)
-        hostlist_append_slice(names, front->request->allocation.names, place - 1, 1);
+    hostlist_append_places(names, front->request->allocation.names, places);
     if (hostlist_count(names) > 0)
         hostlist_print(names, out);
     else

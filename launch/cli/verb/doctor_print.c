@@ -28,12 +28,7 @@ static void print_places(const struct ranges *places, const struct hostlist *nam
 
     if (has_root)
         buffer_append_string(out, ROOT_NAME);
-    for (uint32_t i = 0; i < places->count; i++) {
-        uint32_t first = places->items[i].first > 0 ? places->items[i].first : 1;
-        uint32_t last = places->items[i].last;
-        if (first <= last && last <= hostlist_count(names))
-            hostlist_append_slice(list, names, first - 1, last - first + 1);
-    }
+    hostlist_append_places(list, names, places);
     if (has_root && hostlist_count(list) > 0)
         buffer_append_string(out, ",");
     hostlist_print(list, out);

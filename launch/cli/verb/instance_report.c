@@ -28,10 +28,8 @@ static void print_places(const struct instance_report *report, const struct rang
                          struct buffer *out)
 {
     struct hostlist *names = hostlist_create();
-    uint32_t nodes = allocation_nodes(report->roster), place = 1;
 
-    for (; ranges_next(places, place, &place) && place <= nodes; place++)
-        hostlist_append_slice(names, report->roster->names, place - 1, 1);
+    hostlist_append_places(names, report->roster->names, places);
     if (hostlist_count(names) > 0)
         hostlist_print(names, out);
     else

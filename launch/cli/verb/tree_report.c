@@ -106,11 +106,7 @@ static void print_names(const struct tree_report *report, const struct tree_row 
         return;
     }
     list = hostlist_create();
-    for (uint32_t i = 0; i < row->places.count; i++) {
-        struct range range = row->places.items[i];
-
-        hostlist_append_slice(list, report->names, range.first - 1, range.last - range.first + 1);
-    }
+    hostlist_append_places(list, report->names, &row->places);
     hostlist_print(list, out);
     hostlist_destroy(list);
 }

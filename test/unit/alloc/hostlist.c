@@ -407,6 +407,32 @@ static void test_large(void)
     buffer_fini(&printed);
 }
 
+static void test_places(void)
+{
+    struct hostlist *list = hostlist_create(), *named = hostlist_create();
+    struct ranges places = {0};
+    struct buffer text = {0};
+
+    for (uint32_t i = 0; i < 9; i++) {
+        char name[] = {'n', (char)('1' + i), '\0'};
+
+        hostlist_append(list, name);
+    }
+    hostlist_append_places(named, list, &places);
+    is_uint(hostlist_count(named), 0, "no places have no names");
+    ranges_add(&places, 0, 2);
+    ranges_add(&places, 5, 5);
+    ranges_add(&places, 8, 12);
+    ranges_add(&places, 20, UINT32_MAX);
+    hostlist_append_places(named, list, &places);
+    hostlist_print(named, &text);
+    is_string(buffer_string(&text), "n[1-2,5,8-9]", "names of places, of those that are nodes");
+    buffer_fini(&text);
+    ranges_fini(&places);
+    hostlist_destroy(named);
+    hostlist_destroy(list);
+}
+
 int main(void)
 {
     test_vectors();
@@ -418,5 +444,6 @@ int main(void)
     test_rename();
     test_random();
     test_large();
+    test_places();
     return done_testing();
 }
