@@ -35,6 +35,7 @@ struct endpoint {
     uint64_t armed_ns;         /* the deadline set in the transport's timer */
     uint32_t refused_count;    /* places whose connect failed immediately: `down` is due */
     uint32_t *refused;
+    struct endpoint_traffic traffic;
     bool telling; /* an upcall is on the stack */
     bool destroyed;
 };
@@ -68,6 +69,13 @@ static void push_upward(struct endpoint *endpoint, struct overlay_action *action
     *action = (struct overlay_action){.kind = OVERLAY_ACTION_TIMER}; /* owns nothing now */
 }
 
+static void count_frame(struct endpoint *endpoint, const struct frame *frame)
+{
+    endpoint->traffic.messages++;
+    if (frame->payload != NULL)
+        endpoint->traffic.bytes += frame->payload->length_bytes;
+}
+
 static void do_action(struct endpoint *endpoint, struct overlay_action *action)
 {
     switch (action->kind) {
@@ -79,6 +87,7 @@ static void do_action(struct endpoint *endpoint, struct overlay_action *action)
         endpoint->ops->close(endpoint->transport, action->place);
         break;
     case OVERLAY_ACTION_SEND:
+        count_frame(endpoint, &action->frame);
         /* A link that is down is reported by `down`; the frame is lost like one on the wire. */
         (void)endpoint->ops->send(endpoint->transport, action->place, &action->frame);
         action->frame.payload = NULL;
@@ -298,6 +307,7 @@ static void transport_frame(void *context, uint32_t place, const struct frame *f
 {
     struct overlay_event event = {.kind = OVERLAY_EVENT_FRAME, .place = place, .frame = frame};
 
+    count_frame(context, frame);
     step_below(context, &event);
 }
 
@@ -510,6 +520,11 @@ void endpoint_missing(const struct endpoint *endpoint, struct ranges *ret_places
 const struct ranges *endpoint_dead(const struct endpoint *endpoint)
 {
     return overlay_dead(endpoint->overlay);
+}
+
+struct endpoint_traffic endpoint_traffic_now(const struct endpoint *endpoint)
+{
+    return endpoint->traffic;
 }
 
 uint32_t endpoint_population(const struct endpoint *endpoint)

@@ -146,6 +146,8 @@ int endpoint_child(const struct endpoint *endpoint, uint32_t index, uint32_t *re
 uint32_t endpoint_degree(const struct endpoint *endpoint); /* links to parent and children */
 /* The costs that choices are based on at present (overlay/measure.h). */
 struct endpoint_costs endpoint_costs_now(const struct endpoint *endpoint);
+/* What has been sent and received so far, heartbeats and what is relayed included. */
+struct endpoint_traffic endpoint_traffic_now(const struct endpoint *endpoint);
 /* Log entries and operations kept for others. */
 uint32_t endpoint_kept_entries(const struct endpoint *endpoint);
 uint32_t endpoint_kept_operations(const struct endpoint *endpoint);

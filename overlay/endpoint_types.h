@@ -109,6 +109,12 @@ struct endpoint_lateral {
     uint32_t owners_count;
 };
 
+/* Messages of this place and those that it relays: at each end of a link each counts once. */
+struct endpoint_traffic {
+    uint64_t messages;
+    uint64_t bytes; /* of their payloads */
+};
+
 /* How the loss of a place was noticed. */
 enum endpoint_loss {
     ENDPOINT_LOSS_UNKNOWN,     /* its link broke, or it was cut off with the place above it */

@@ -333,6 +333,9 @@ static void on_timer(struct daemon_core *core, const struct daemon_event *event)
     case DAEMON_TIMER_ACTIVITY:
         daemon_core_activity_due(core);
         break;
+    case DAEMON_TIMER_LOAD:
+        daemon_core_load_due(core);
+        break;
     default:
         assert(event->id == DAEMON_TIMER_END);
         daemon_core_end_step(core, DAEMON_OUT_PATIENCE);
@@ -437,6 +440,7 @@ struct daemon_core *daemon_core_create(const struct daemon_core_config *config)
     list_init(&core->pullers);
     list_init(&core->flows);
     daemon_core_request_open(core);
+    daemon_core_load_open(core);
     daemon_core_nodes_open(core);
     daemon_core_stage_open(core);
     list_init(&core->kept);
@@ -466,6 +470,7 @@ void daemon_core_destroy(struct daemon_core *core)
     daemon_core_pull_close(core);
     daemon_core_push_close(core);
     daemon_core_request_close(core);
+    daemon_core_load_close(core);
     daemon_core_nodes_close(core);
     daemon_core_stage_close(core);
     names_destroy(core->names);

@@ -100,6 +100,7 @@ enum daemon_timer {
     DAEMON_TIMER_STALLS,   /* root: answers about stalled operations are due */
     DAEMON_TIMER_NAMES,    /* requests of names may be too late */
     DAEMON_TIMER_ACTIVITY, /* root: answers about what ranks are doing are due */
+    DAEMON_TIMER_LOAD,     /* a measurement of what is used here, or answers of others, are due */
     DAEMON_TIMER_COUNT
 };
 
@@ -140,6 +141,9 @@ struct daemon_rank_ops {
     uint8_t (*state)(void *context, uint32_t job, uint32_t index); /* as in /proc; 0: unknown */
     void (*survey)(void *context, uint32_t job, uint32_t want, const char *require);
     void (*activity)(void *context, uint32_t job, uint32_t index, struct activity_rank *ret_rank);
+    /* What a process has used so far, and uses; false: it does not run. */
+    bool (*load)(void *context, uint32_t job, uint32_t index, uint64_t *ret_cpu_ns,
+                 uint64_t *ret_kib);
 };
 
 /* The PMI servers of a part; -ENOENT, or false, where there are none. */
@@ -189,6 +193,19 @@ struct daemon_client_ops {
     void (*detached)(void *context); /* the client that began the instance */
 };
 
+/* What the machine and this daemon have used so far, and use. */
+struct daemon_load {
+    uint32_t cpus;
+    uint64_t busy_ticks; /* of all CPUs, in any unit */
+    uint64_t idle_ticks;
+    uint64_t memory_kib;
+    uint64_t used_kib;
+    uint64_t daemon_cpu_ns;
+    uint64_t daemon_kib;
+    uint64_t messages; /* sent and received */
+    uint64_t messages_bytes;
+};
+
 /* The operations on the machine; context is daemon_core_config.context.  An unknown job, place or client
  * is not an error: it has ended meanwhile. */
 struct daemon_ops {
@@ -200,6 +217,7 @@ struct daemon_ops {
     void (*stop)(void *context);                    /* the last: nothing follows */
     /* An order of the root (struct stage_order), not taken: STAGE_REPORT follows, except after REMOVE. */
     void (*stage)(void *context, struct message *message);
+    void (*load)(void *context, struct daemon_load *ret_load);
     const struct daemon_rank_ops *ranks;
     const struct daemon_pmi_ops *pmi;
     const struct daemon_starter_ops *starter;

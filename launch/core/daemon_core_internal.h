@@ -49,6 +49,7 @@ struct daemon_core {
     struct list flows;           /* root: struct stdin_flow (daemon_core_push.c) */
     struct list inquiries;       /* root: struct inquiry (daemon_core_request.c) */
     struct list activities;      /* root: struct activity_inquiry (daemon_core_activity.c) */
+    struct list loads;           /* struct load_inquiry (daemon_core_load.c) */
     struct list removals;        /* root: struct removal (daemon_core_nodes.c) */
     struct stage_root *stage;    /* root: files on their way to the nodes */
     struct list stage_due;       /* struct stage_due (daemon_core_stage.c) */
@@ -198,6 +199,20 @@ void daemon_core_activity_gone(struct daemon_core *core, uint32_t client);
 int daemon_core_activity_reply(struct daemon_core *core, const struct daemon_event *event);
 void daemon_core_activity_due(struct daemon_core *core);
 void daemon_core_activity_close(struct daemon_core *core);
+
+/* daemon_core_load.c: what machines, daemons and jobs use. */
+void daemon_core_load_open(struct daemon_core *core);
+/* JOB_MESSAGE_LOAD, of a place and of a client; reader stands after the kind. */
+int daemon_core_load_request(struct daemon_core *core, const struct daemon_event *event,
+                             struct wire_reader *reader);
+void daemon_core_load_client(struct daemon_core *core, uint32_t client, uint32_t request,
+                             struct wire_reader *reader);
+void daemon_core_load_gone(struct daemon_core *core, uint32_t client);
+/* 1 if it is the answer of a place. */
+int daemon_core_load_reply(struct daemon_core *core, const struct daemon_event *event);
+void daemon_core_load_due(struct daemon_core *core);
+void daemon_core_load_close(struct daemon_core *core);
+
 /* daemon_core_stage.c: files for the nodes. */
 void daemon_core_stage_open(struct daemon_core *core);
 /* Root: JOB_MESSAGE_STAGE of a client. */

@@ -174,6 +174,8 @@ void daemon_core_request_client(struct daemon_core *core, uint32_t client,
         daemon_core_nodes_client(core, client, request);
     else if (request->kind == JOB_MESSAGE_ACTIVITY)
         daemon_core_activity_client(core, client, request->request, &reader);
+    else if (request->kind == JOB_MESSAGE_LOAD)
+        daemon_core_load_client(core, client, request->request, &reader);
     else if (request->kind == JOB_MESSAGE_STAGE)
         daemon_core_stage_request(core, client, request);
     else
@@ -191,6 +193,7 @@ void daemon_core_request_gone(struct daemon_core *core, uint32_t client)
     if (inquiry != NULL)
         inquiry_free(inquiry);
     daemon_core_activity_gone(core, client);
+    daemon_core_load_gone(core, client);
 }
 
 void daemon_core_request_open(struct daemon_core *core)

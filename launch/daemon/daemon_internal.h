@@ -210,6 +210,9 @@ void daemon_watch_signals(struct daemon *daemon);
 /* What a local rank is doing. */
 void daemon_query_activity(void *context, uint32_t job, uint32_t index,
                            struct activity_rank *ret_rank);
+bool daemon_query_process_load(void *context, uint32_t job, uint32_t index, uint64_t *ret_cpu_ns,
+                               uint64_t *ret_kib);
+void daemon_query_load(void *context, struct daemon_load *ret_load);
 void daemon_survey_start(void *context, uint32_t job, uint32_t want, const char *require);
 void daemon_surveys_close(struct daemon *daemon);
 

@@ -510,6 +510,7 @@ const struct daemon_rank_ops daemon_rank_ops = {
     .state = ops_state,
     .survey = daemon_survey_start,
     .activity = daemon_query_activity,
+    .load = daemon_query_process_load,
 };
 
 /* The PMI servers of a job's part; NULL if there are none. */

@@ -105,6 +105,11 @@ static void on_activity_timer(void *context)
     timer_over(context, DAEMON_TIMER_ACTIVITY, 0);
 }
 
+static void on_load_timer(void *context)
+{
+    timer_over(context, DAEMON_TIMER_LOAD, 0);
+}
+
 static void open_timers(struct daemon *daemon)
 {
     daemon->job_timers = hash_map_create();
@@ -113,6 +118,7 @@ static void open_timers(struct daemon *daemon)
     daemon->timers[DAEMON_TIMER_NAMES] = loop_timer_create(daemon->loop, on_names_timer, daemon);
     daemon->timers[DAEMON_TIMER_ACTIVITY] =
         loop_timer_create(daemon->loop, on_activity_timer, daemon);
+    daemon->timers[DAEMON_TIMER_LOAD] = loop_timer_create(daemon->loop, on_load_timer, daemon);
 }
 
 static void close_timers(struct daemon *daemon)
@@ -127,6 +133,7 @@ static void close_timers(struct daemon *daemon)
     loop_timer_destroy(daemon->timers[DAEMON_TIMER_STALLS]);
     loop_timer_destroy(daemon->timers[DAEMON_TIMER_NAMES]);
     loop_timer_destroy(daemon->timers[DAEMON_TIMER_ACTIVITY]);
+    loop_timer_destroy(daemon->timers[DAEMON_TIMER_LOAD]);
 }
 
 /* ---- the starter ---- */
@@ -235,6 +242,7 @@ static const struct daemon_ops machine_ops = {
     .finish = ops_finish,
     .stop = ops_stop,
     .stage = daemon_stage_order,
+    .load = daemon_query_load,
     .ranks = &daemon_rank_ops,
     .pmi = &daemon_pmi_ops,
     .starter = &starter_ops,

@@ -4,9 +4,11 @@
 
 #include <assert.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "launch/daemon/daemon_internal.h"
+#include "launch/exec/machine_load.h"
 #include "launch/exec/process_stat.h"
 #include "launch/rank/rank_query.h"
 
@@ -90,4 +92,34 @@ void daemon_query_activity(void *context, uint32_t number, uint32_t index,
     }
     if (job->rank_pmi != NULL)
         ret_rank->pmi = (uint8_t)rank_pmi_activity(job->rank_pmi, index);
+}
+
+bool daemon_query_process_load(void *context, uint32_t number, uint32_t index, uint64_t *ret_cpu_ns,
+                               uint64_t *ret_kib)
+{
+    const struct daemon *daemon = context;
+    const struct daemon_job *job = daemon_job_find(daemon, number);
+
+    if (job == NULL || instance_part_has_ended(daemon_core_instance(daemon->core), number, index))
+        return false;
+    assert(index < job->local->count);
+    *ret_kib = process_stat_memory_kib(job->pids[index]);
+    return process_stat_cpu_ns(job->pids[index], ret_cpu_ns) == 0;
+}
+
+void daemon_query_load(void *context, struct daemon_load *ret_load)
+{
+    const struct daemon *daemon = context;
+    struct endpoint_traffic traffic = endpoint_traffic_now(daemon->endpoint);
+    struct machine_load machine = machine_load_now();
+
+    *ret_load = (struct daemon_load){.cpus = machine.cpus,
+                                     .busy_ticks = machine.busy_ticks,
+                                     .idle_ticks = machine.idle_ticks,
+                                     .memory_kib = machine.memory_kib,
+                                     .used_kib = machine.used_kib,
+                                     .daemon_kib = process_stat_memory_kib(getpid()),
+                                     .messages = traffic.messages,
+                                     .messages_bytes = traffic.bytes};
+    (void)process_stat_cpu_ns(getpid(), &ret_load->daemon_cpu_ns);
 }

@@ -3,10 +3,14 @@
 
 #include "launch/exec/process_stat.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+#include "base/time.h"
 
 #define FLAG_EXITING 0x4u /* PF_EXITING of the kernel */
 
@@ -71,6 +75,17 @@ uint64_t process_stat_memory_kib(pid_t pid)
     if (read_file(pid, "statm", text, sizeof(text)) == 0 || sscanf(text, "%*u %llu", &pages) != 1)
         return 0;
     return pages * (uint64_t)sysconf(_SC_PAGESIZE) / 1024;
+}
+
+int process_stat_cpu_ns(pid_t pid, uint64_t *ret_ns)
+{
+    struct timespec used;
+    clockid_t clock;
+
+    if (pid <= 0 || clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) < 0)
+        return -ESRCH;
+    *ret_ns = (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
+    return 0;
 }
 
 /* "0" where it runs, or for others than its owner. */

@@ -16,6 +16,8 @@ uint8_t process_stat_state(pid_t pid);
 int process_stat_is_exiting(pid_t pid);
 /* Its memory that is not swapped out, in KiB; 0 if there is no such process. */
 uint64_t process_stat_memory_kib(pid_t pid);
+/* The CPU time of all its threads so far; -ESRCH if there is no such process. */
+int process_stat_cpu_ns(pid_t pid, uint64_t *ret_ns);
 
 /* The name of the function of the kernel in which it waits; "" if it does not, or that cannot be known. */
 void process_stat_channel(pid_t pid, char *text, size_t text_bytes);

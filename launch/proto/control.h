@@ -149,7 +149,8 @@ struct control_output {
 /* CONTROL_REQUEST: what a place may also request of the root (job_wire.h). */
 struct control_request {
     uint32_t request;       /* the client's own number */
-    uint8_t kind;           /* JOB_MESSAGE_QUERY, _CONTROL, _NODES, _ACTIVITY, _STAGE */
+    uint8_t kind;           /* JOB_MESSAGE_QUERY, _CONTROL, _NODES, _ACTIVITY, _STAGE,
+                             * _LOAD */
     struct ranges places;   /* to ask instead of the root: QUERY; owned */
     struct wire_bytes data; /* what follows the kind; inside the message */
 };

@@ -85,6 +85,9 @@ enum job_message {
     JOB_MESSAGE_ACTIVITY,
     /* broadcast: struct stage_order; of a client: struct stage_request (stage.h) */
     JOB_MESSAGE_STAGE,
+    /* request of a place that is asked itself, and of a client to the root: struct load_request; its reply: i32
+     * status, struct load */
+    JOB_MESSAGE_LOAD,
     JOB_MESSAGE_COUNT
 };
 

@@ -262,6 +262,7 @@ static void make_core(struct sim_daemon *daemon, const struct boot_record *recor
     daemon->end = ENDPOINT_END_LEFT;
     daemon->end_timer_ns = UINT64_MAX;
     daemon->names_timer_ns = UINT64_MAX;
+    daemon->load_timer_ns = UINT64_MAX;
 }
 
 static void come_up(struct sim_daemon *daemon, const struct boot_record *record)

@@ -55,6 +55,7 @@ struct sim_daemon {
     struct daemon_core *core;
     uint64_t end_timer_ns;    /* DAEMON_TIMER_END; UINT64_MAX: none */
     uint64_t names_timer_ns;  /* DAEMON_TIMER_NAMES; likewise */
+    uint64_t load_timer_ns;   /* DAEMON_TIMER_LOAD; likewise */
     struct sim_call *waiting; /* for a stopped daemon to go on */
     uint32_t waiting_count;
     struct sim_part *parts; /* of jobs that have run here since its start */

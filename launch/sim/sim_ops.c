@@ -94,6 +94,24 @@ static void set_names_timer(struct sim_daemon *daemon, uint64_t deadline_ns)
                            deadline_ns);
 }
 
+static void call_load_timer(void *context, uint64_t deadline_ns)
+{
+    struct sim_daemon *daemon = context;
+
+    if (deadline_ns != daemon->load_timer_ns ||
+        sim_daemon_defers(daemon, call_load_timer, context, deadline_ns))
+        return;
+    daemon->load_timer_ns = UINT64_MAX;
+    timer_over(daemon, DAEMON_TIMER_LOAD, 0);
+}
+
+static void set_load_timer(struct sim_daemon *daemon, uint64_t deadline_ns)
+{
+    daemon->load_timer_ns = deadline_ns;
+    if (deadline_ns != UINT64_MAX)
+        virtual_network_at(daemon->machine->sim, deadline_ns, call_load_timer, daemon, deadline_ns);
+}
+
 static void ops_timer(void *context, enum daemon_timer timer, uint32_t number, uint64_t deadline_ns)
 {
     struct sim_daemon *daemon = context;
@@ -113,6 +131,10 @@ static void ops_timer(void *context, enum daemon_timer timer, uint32_t number, u
 
     if (timer == DAEMON_TIMER_NAMES) {
         set_names_timer(daemon, deadline_ns);
+        return;
+    }
+    if (timer == DAEMON_TIMER_LOAD) {
+        set_load_timer(daemon, deadline_ns);
         return;
     }
     assert(timer == DAEMON_TIMER_END || daemon->place == 0);
@@ -256,6 +278,19 @@ static void ops_activity(void *context, uint32_t job, uint32_t index,
     ret_rank->state = 'S';
 }
 
+/* Simulated processes sleep. */
+static bool ops_process_load(void *context, uint32_t job, uint32_t index, uint64_t *ret_cpu_ns,
+                             uint64_t *ret_kib)
+{
+    const struct sim_part *part = sim_daemon_part(context, job);
+
+    if (part == NULL || index >= part->processes_count)
+        return false;
+    *ret_cpu_ns = 0;
+    *ret_kib = 0;
+    return true;
+}
+
 static const struct daemon_rank_ops rank_ops = {
     .open = ops_open,
     .close = ops_close,
@@ -272,6 +307,7 @@ static const struct daemon_rank_ops rank_ops = {
     .state = ops_state,
     .survey = ops_survey,
     .activity = ops_activity,
+    .load = ops_process_load,
 };
 
 /* ---- their fences ---- */
@@ -433,6 +469,12 @@ static void ops_stage(void *context, struct message *message)
     buffer_fini(&payload);
 }
 
+/* Of simulated machines nothing is known but the clock. */
+static void ops_load(void *context, struct daemon_load *ret_load)
+{
+    *ret_load = (struct daemon_load){.cpus = 1, .idle_ticks = ops_now_ns(context)};
+}
+
 const struct daemon_ops sim_ops = {
     .now_ns = ops_now_ns,
     .timer = ops_timer,
@@ -440,6 +482,7 @@ const struct daemon_ops sim_ops = {
     .finish = ops_finish,
     .stop = ops_stop,
     .stage = ops_stage,
+    .load = ops_load,
     .ranks = &rank_ops,
     .pmi = &pmi_ops,
     .starter = &sim_starter_ops,

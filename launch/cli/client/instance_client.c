@@ -194,6 +194,27 @@ int instance_client_control(struct instance_client *client, uint32_t job, uint8_
     return rc;
 }
 
+int instance_client_load(struct instance_client *client, uint32_t rows, struct load *ret_load,
+                         struct error *error)
+{
+    const struct load_request load = {.rows = rows};
+    struct control_request request = {.kind = JOB_MESSAGE_LOAD};
+    struct buffer data = {0}, answer = {0};
+    struct wire_reader reader;
+    int rc;
+
+    load_request_encode(&load, &data);
+    request.data = (struct wire_bytes){.data = data.data, .length_bytes = data.length_bytes};
+    rc = ask(client, &request, &answer, error);
+    buffer_fini(&data);
+    wire_reader_init(&reader, answer.data, answer.length_bytes);
+    if (rc == 0 && load_decode(ret_load, &reader) < 0)
+        rc = error_set(error, -EBADMSG, "the answer of the instance at %s cannot be read",
+                       client->directory);
+    buffer_fini(&answer);
+    return rc;
+}
+
 int instance_client_nodes(struct instance_client *client, const struct node_list_request *nodes,
                           struct node_list *ret_list, struct error *error)
 {

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/ranges.h"
 #include "launch/proto/control.h"
+#include "launch/proto/load.h"
 #include "launch/proto/node_list.h"
 #include "pmix/pmi_query.h"
 
@@ -41,6 +42,9 @@ int instance_client_processes(struct instance_client *client, uint32_t job,
 /* kind: enum job_control_kind; ranks: none: all.  -ENOENT if no such job runs, or it has no such rank. */
 int instance_client_control(struct instance_client *client, uint32_t job, uint8_t kind,
                             uint32_t signal, const struct ranges *ranks, struct error *error);
+/* What the nodes use, with rows of at most that many of them; the caller's to fini. */
+int instance_client_load(struct instance_client *client, uint32_t rows, struct load *ret_load,
+                         struct error *error);
 /* Lists nodes (none named: all), and before that drains, resumes or removes them, which may take as long as jobs do; the
  * caller's to fini.  What the root refuses is an error. */
 int instance_client_nodes(struct instance_client *client, const struct node_list_request *nodes,

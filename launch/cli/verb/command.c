@@ -28,6 +28,7 @@
 #include "launch/cli/verb/push_verb.h"
 #include "launch/cli/verb/stop_verb.h"
 #include "launch/cli/verb/this_machine.h"
+#include "launch/cli/verb/top_verb.h"
 #include "launch/cli/verb/tree_verb.h"
 #include "launch/cli/verb/verb_output.h"
 #include "launch/cli/verb/wait_verb.h"
@@ -65,6 +66,8 @@ static const struct verb verbs[] = {
     {"stop", "end an instance and its jobs", stop_verb, stop_verb_help},
     {"status", "show an instance: nodes, slots, jobs", ps_verb_status, ps_verb_help_status},
     {"ps", "list jobs of an instance, or their processes", ps_verb, ps_verb_help},
+    {"top", "watch the nodes and jobs of an instance: CPU, memory, messages", top_verb,
+     top_verb_help},
     {"node", "list, drain or remove nodes of an instance", node_verb, node_verb_help},
     {"wait", "wait for jobs of an instance", wait_verb, wait_verb_help},
     {"attach", "print what a job of an instance prints", wait_verb_attach, wait_verb_help_attach},

@@ -24,8 +24,8 @@ static const char *const phases[PMI_JOB_PHASE_COUNT] = {
 
 /* ---- words ---- */
 
-static void print_places(const struct instance_report *report, const struct ranges *places,
-                         struct buffer *out)
+void instance_report_places(const struct instance_report *report, const struct ranges *places,
+                            struct buffer *out)
 {
     struct hostlist *names = hostlist_create();
 
@@ -45,13 +45,21 @@ static void print_command(const struct pmi_job_facts *job, struct buffer *out)
 }
 
 /* Arguments of programs must neither break the line nor control the terminal. */
-static const char *one_line(struct buffer *text)
+void instance_report_command(const struct pmi_job_facts *job, struct buffer *out)
 {
-    for (size_t i = 0; i < text->length_bytes; i++) {
-        if ((unsigned char)text->data[i] < ' ' || text->data[i] == 0x7f)
-            text->data[i] = ' ';
+    size_t begin = out->length_bytes;
+
+    print_command(job, out);
+    for (size_t i = begin; i < out->length_bytes; i++) {
+        if ((unsigned char)out->data[i] < ' ' || out->data[i] == 0x7f)
+            out->data[i] = ' ';
     }
-    return buffer_string(text);
+}
+
+const char *instance_report_phase(const struct pmi_job_facts *job)
+{
+    assert(job->phase < PMI_JOB_PHASE_COUNT);
+    return phases[job->phase];
 }
 
 static const char *state_of(const struct pmi_process_facts *process, char word[WORD_BYTES])
@@ -137,7 +145,7 @@ static json_t *json_places(const struct instance_report *report, const struct ra
     struct buffer text = {0};
     json_t *value;
 
-    print_places(report, places, &text);
+    instance_report_places(report, places, &text);
     value = json_text(buffer_string(&text));
     buffer_fini(&text);
     return value;
@@ -273,16 +281,15 @@ void instance_report_jobs(const struct instance_report *report, int as_json, str
     buffer_append_string(out, "  JOB  STATE     PROCESSES  NODES             COMMAND\n");
     for (uint32_t i = 0; i < report->facts->jobs_count; i++) {
         const struct pmi_job_facts *job = &report->facts->jobs[i];
-        struct buffer nodes = {0}, command = {0};
+        struct buffer nodes = {0};
 
         if (has_ended(job))
             continue;
-        print_places(report, &job->places, &nodes);
+        instance_report_places(report, &job->places, &nodes);
         buffer_printf(out, "%5u  %-8s %10u  %-16s  ", job->number, phases[job->phase], job->size,
                       buffer_string(&nodes));
-        print_command(job, &command);
-        buffer_printf(out, "%s\n", one_line(&command));
-        buffer_fini(&command);
+        instance_report_command(job, out);
+        buffer_append_string(out, "\n");
         buffer_fini(&nodes);
     }
 }

@@ -31,4 +31,10 @@ void instance_report_jobs(const struct instance_report *report, int as_json, str
 void instance_report_processes(const struct instance_report *report, int as_json,
                                struct buffer *out);
 
+/* Words of them for other reports: names of nodes, "-" for none; what a job runs, on one line; its state. */
+void instance_report_places(const struct instance_report *report, const struct ranges *places,
+                            struct buffer *out);
+void instance_report_command(const struct pmi_job_facts *job, struct buffer *out);
+const char *instance_report_phase(const struct pmi_job_facts *job);
+
 #endif

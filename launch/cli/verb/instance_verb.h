@@ -17,6 +17,8 @@ struct instance_settings {
     int label;
     int timestamp;
     int wait;
+    int once;
+    uint32_t interval_s;
     int help;
     int version;
 };

@@ -27,6 +27,7 @@
 #include "launch/cli/verb/node_verb.h"
 #include "launch/cli/verb/ps_verb.h"
 #include "launch/cli/verb/stop_verb.h"
+#include "launch/cli/verb/top_verb.h"
 #include "launch/cli/verb/verb_output.h"
 #include "launch/cli/verb/wait_verb.h"
 #include "launch/exec/session.h"
@@ -116,6 +117,17 @@ static void put_nodes(struct wire_reader *reader, struct buffer *out)
     free(request.names);
 }
 
+static void put_load(struct buffer *out)
+{
+    struct load_row row = {.place = 2, .figures = {[LOAD_PROCESSES] = 2}};
+    struct load load = {.rows = NULL};
+
+    load_add(&load, &row, LOAD_ROWS_MAX);
+    load_add_job(&load, &(struct load_job){.number = JOB, .cpu = 1250});
+    load_encode(&load, out);
+    load_fini(&load);
+}
+
 /* Another's answer comes before the right one, and so does a text. */
 static void answer(int fd, struct wire_reader *reader)
 {
@@ -133,6 +145,8 @@ static void answer(int fd, struct wire_reader *reader)
         ranges_fini(&control.ranks);
     } else if (request.kind == JOB_MESSAGE_NODES) {
         put_nodes(&inner, &data);
+    } else if (request.kind == JOB_MESSAGE_LOAD) {
+        put_load(&data);
     } else if (ranges_is_empty(&request.places)) {
         put_jobs(&data);
     } else {
@@ -288,6 +302,11 @@ static void test_verbs(void)
     says(ps_verb, "ps --version", 0, "banyan " PACKAGE_VERSION);
     says(ps_verb, "ps --jsn", 125, "--json");
     says(ps_verb_status, "status", 0, "nodes     1: n2, 1 draining");
+    says(top_verb, "top", 0, "    3  running           2    125.0       0 KiB  n2");
+    says(top_verb, "top --json", 0, "\"processes\": 2");
+    says(top_verb, "top --once --interval 0", 125, "--interval");
+    says(top_verb, "top --help", 0, "Usage: banyan top");
+    says(top_verb, "top 3", 125, "expected: banyan top [OPTIONS]");
     says(ps_verb_status, "status 3", 125, "expected: banyan status [OPTIONS]");
     says(kill_verb, "kill 3 3:0-1", 0, "");
     says(kill_verb, "kill 4", 125, "no job 4 is running");
