@@ -13,9 +13,10 @@
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "launch/start/srun_version.h"
 #include "launch/start/starter_call.h"
 
-#define SRUN_DEFAULT   "srun"
+#define SRUN_DEFAULT   "srun " SRUN_VERSION_STEP_OPTION
 #define COMPONENTS_MAX 1024u
 
 /* What salloc, sbatch or an outer srun left becomes srun's options; none of it is meant for us. */
@@ -28,6 +29,8 @@ static const char *const dropped[] = {
     "SLURM_STDOUTMODE",    "SLURM_STDERRMODE",   "SLURM_WAIT",           "SLURM_RELATIVE",
     "SLURM_THREADS",       "SLURM_TASK_PROLOG",  "SLURM_TASK_EPILOG",    "SLURM_WORKING_DIR",
     "SLURM_HINT",          "SLURM_MULTI_PROG",   "SLURM_EXPORT_ENV",     "SLURM_STEP_",
+    "SLURM_OVERLAP",       "SLURM_EXTERNAL_",    "SLURM_CPUS_PER_GPU",   "SLURM_TRES_PER_TASK",
+    "SLURM_CPU_FREQ",      "SLURM_DEPENDENCY",   "SLURM_IMMEDIATE",      "SRUN_EXPORT_ENV",
 };
 
 static int is_dropped(const char *variable)
@@ -116,16 +119,33 @@ static int select_srun(uint32_t index, const struct hostlist *names, struct host
 
 /* ---- The call ---- */
 
+/* The program and its options. */
+static void add_agent(struct starter_call *call, const char *agent)
+{
+    char *copy = memory_copy_string(agent), *rest = copy, *word;
+
+    while ((word = strsep(&rest, " ")) != NULL) {
+        if (word[0] != '\0')
+            starter_call_add(call, memory_copy_string(word));
+    }
+    free(copy);
+}
+
 static void call_begin(struct starter_call *call, const struct instance_spec *instance,
                        uint32_t nodes)
 {
-    /* No share of the job is kept from the job's own steps (--overlap), no task is bound, and one that
-     * ends does not take the others along. */
-    static const char *const words[] = {
-        "--ntasks-per-node=1",  "--overlap", "--mpi=none", "--cpu-bind=none", "--export=ALL",
-        "--kill-on-bad-exit=0", "--no-kill", "--wait=0",   "--label",         NULL};
+    /* No task is bound, and one that ends does not take the others along. */
+    static const char *const words[] = {"--ntasks-per-node=1",
+                                        "--mpi=none",
+                                        "--cpu-bind=none",
+                                        "--export=ALL",
+                                        "--kill-on-bad-exit=0",
+                                        "--no-kill",
+                                        "--wait=0",
+                                        "--label",
+                                        NULL};
 
-    starter_call_add(call, memory_copy_string(srun_of(instance)));
+    add_agent(call, srun_of(instance));
     starter_call_add(call, memory_printf("--nodes=%u", nodes));
     starter_call_add(call, memory_printf("--ntasks=%u", nodes));
     starter_call_add_words(call, words);
@@ -176,7 +196,9 @@ static int clean_srun(struct helper *helper, uint32_t id, const struct instance_
 
 static char *program_srun(const struct instance_spec *instance)
 {
-    return memory_copy_string(srun_of(instance));
+    const char *agent = srun_of(instance);
+
+    return memory_printf("%.*s", (int)strcspn(agent, " "), agent);
 }
 
 const struct starter_method starter_srun = {.name = "srun",

@@ -108,6 +108,9 @@ echo ${nodes[1]} ${nodes[3]} >$OUT.want
 "$banyan" run --source local --slots 2 hostname >$OUT.local 2>&1 </dev/null
 srun --overlap -N1 -n1 -w "${nodes[2]}" "$banyan" run hostname >$OUT.step 2>&1 </dev/null
 echo ${nodes[2]} >$OUT.step_node
+mask='grep Cpus_allowed_list: /proc/self/status'
+$mask >$OUT.mask_want
+taskset -c "$(taskset -cp $$ | sed 's/.*[^0-9]//')" "$banyan" run -N 1 $mask 2>&1 </dev/null | sort -u >$OUT.mask
 SLURM_TASKS_PER_NODE='2(x3' "$banyan" run touch $OUT.never >$OUT.broken 2>&1 </dev/null
 echo $? >>$OUT.broken
 env -u SLURM_JOB_NODELIST -u SLURM_NODELIST "$banyan" run touch $OUT.never >$OUT.missing 2>&1 </dev/null
@@ -121,6 +124,7 @@ is "$(sort "$OUT.ranks" | xargs)" "$(cat "$OUT.want")" "--host takes some nodes 
 like "$(cat "$OUT.json")" '"starter": "srun"' "srun starts there, too"
 is "$(xargs <"$OUT.local")" "simhost simhost" "--source local is this machine"
 is "$(cat "$OUT.step")" "$(cat "$OUT.step_node")" "in a step of one node it is that node"
+is "$(cat "$OUT.mask")" "$(cat "$OUT.mask_want")" "the ranks may use all CPUs, even if banyan itself may not"
 like "$(cat "$OUT.broken")" "^banyan: Slurm job [0-9]+: SLURM_TASKS_PER_NODE: column 5: .*125$" \
     "a variable that cannot be read ends it"
 like "$(cat "$OUT.missing")" "^banyan: Slurm job [0-9]+: neither SLURM_JOB_NODELIST nor SLURM_NODELIST is set.*125$" \

@@ -11,6 +11,7 @@
 #include "alloc/same_node.h"
 #include "launch/start/join_token.h"
 #include "launch/start/run_environment.h"
+#include "launch/start/srun_version.h"
 #include "launch/start/starter_agent.h"
 #include "overlay/tree.h"
 
@@ -138,6 +139,20 @@ static void set_radix(const struct request_settings *settings, const struct requ
     instance->radix = wide > instance->radix ? wide : instance->radix;
 }
 
+/* NULL: the starter's default.  A version that cannot be asked for or read is no error. */
+static char *srun_agent(const struct request_ops *ops)
+{
+    static const char *const argv[] = {"srun", "--version", NULL};
+    const char *option = SRUN_VERSION_STEP_OPTION;
+    struct error error = ERROR_NONE;
+    struct buffer text = {0};
+
+    if (ops->command != NULL && ops->command(argv, &text, &error) == 0)
+        option = srun_version_step_option(buffer_string(&text));
+    buffer_fini(&text);
+    return strcmp(option, SRUN_VERSION_STEP_OPTION) != 0 ? memory_printf("srun %s", option) : NULL;
+}
+
 int request_starter_choose(const struct request_settings *settings, const struct request_ops *ops,
                            const struct request_nodes *nodes, struct instance_spec *instance,
                            struct error *error)
@@ -171,6 +186,8 @@ int request_starter_choose(const struct request_settings *settings, const struct
         set_radix(settings, nodes, instance);
     assert(instance->starter < STARTER_KIND_COUNT);
     set_agent(instance, agent, nodes->allocation.user);
+    if (instance->starter == STARTER_SRUN)
+        instance->agent = srun_agent(ops);
     if (instance->starter == STARTER_JOIN)
         instance->join_file = memory_copy_string(settings->join_file != NULL ? settings->join_file
                                                                              : JOIN_FILE_DEFAULT);

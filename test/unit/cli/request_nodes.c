@@ -8,6 +8,7 @@
 #include "launch/cli/request/request_nodes.h"
 #include "test/support/tap.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,16 @@ static int has_program(char *const *variables, const char *name)
     return strstr(programs, word) != NULL;
 }
 
+static const char *srun_version; /* NULL: it does not say */
+
+static int ask_command(const char *const *argv, struct buffer *out, struct error *error)
+{
+    if (srun_version == NULL || strcmp(argv[0], "srun") != 0 || strcmp(argv[1], "--version") != 0)
+        return error_set(error, -EIO, "it failed");
+    buffer_append_string(out, srun_version);
+    return 0;
+}
+
 /* "nodes, slots, origin, starter, agent" or the error. */
 static const char *choose(struct source_test *test, struct request_settings settings)
 {
@@ -51,6 +62,7 @@ static const char *choose(struct source_test *test, struct request_settings sett
                                 .cores = cores,
                                 .read_file = read_file,
                                 .has_program = has_program,
+                                .command = ask_command,
                                 .sources = &sources};
     static const char *const starters[] = {"local", "virtual", "ssh", "srun", "pals", "flux"};
     struct instance_spec instance;
@@ -124,6 +136,11 @@ static void test_order(void)
     is_string(choose(&slurm, (struct request_settings){0}),
               "n[1-3] 5, Slurm, SLURM_TASKS_PER_NODE, srun", "in a job it is the job");
     is_int(cores_asked, 0, "nobody asks for our cores then");
+    srun_version = "slurm 24.05.1";
+    is_string(choose(&slurm, (struct request_settings){0}),
+              "n[1-3] 5, Slurm, SLURM_TASKS_PER_NODE, srun srun --external-launcher",
+              "with what its srun can do");
+    srun_version = NULL;
     is_string(choose(&slurm, (struct request_settings){.source = "local"}),
               "n1 8, the cores of this machine, local", "who says so gets this machine");
     is_string(choose(&slurm, (struct request_settings){.virtual_nodes = 2, .slots = 1}),
