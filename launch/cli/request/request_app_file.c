@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "launch/cli/request/request_lines.h"
 
 #define BLANKS " \t\r"
 
@@ -59,10 +60,12 @@ static char *take_word(const char **at)
     return buffer_take(&word, NULL);
 }
 
-static int read_line(const char *path, unsigned int number, const char *text,
-                     struct request_app_file *file, struct error *error)
+static int read_line(const char *path, unsigned int number, char *whole, void *context,
+                     struct error *error)
 {
+    struct request_app_file *file = context;
     struct request_app_line *line;
+    const char *text = whole;
 
     text += strspn(text, BLANKS);
     if (*text == '\0' || *text == '#')
@@ -86,21 +89,12 @@ static int read_line(const char *path, unsigned int number, const char *text,
 int request_app_file_parse(const char *path, const struct buffer *text,
                            struct request_app_file *ret_file, struct error *error)
 {
-    char *copy = memory_allocate(text->length_bytes + 1), *rest = copy, *line;
-    unsigned int number = 0;
-    int rc = 0;
+    int rc;
 
     assert(ret_file->count == 0);
-    if (text->length_bytes > 0)
-        memcpy(copy, text->data, text->length_bytes);
-    copy[text->length_bytes] = '\0';
-    if (strlen(copy) != text->length_bytes)
-        rc = error_set(error, -EINVAL, "%s is not a text file: it contains a NUL byte", path);
-    while (rc == 0 && (line = strsep(&rest, "\n")) != NULL)
-        rc = read_line(path, ++number, line, ret_file, error);
+    rc = request_lines_read(path, text, read_line, ret_file, error);
     if (rc == 0 && ret_file->count == 0)
         rc = error_set(error, -EINVAL, "%s has no program: give one per line", path);
-    free(copy);
     return rc;
 }
 

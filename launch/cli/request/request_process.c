@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "launch/cli/request/request_limits.h"
+#include "launch/cli/request/request_lines.h"
 #include "launch/start/run_environment.h"
 
 #define SEPARATOR_DEFAULT  ':'
@@ -53,7 +54,7 @@ static void unquote(char *value)
     value[length - 2] = '\0';
 }
 
-static int read_line(const char *path, unsigned int number, char *line, struct option_list *items,
+static int read_line(const char *path, unsigned int number, char *line, void *items,
                      struct error *error)
 {
     char *item = trim(line), *equals;
@@ -76,19 +77,7 @@ static int read_line(const char *path, unsigned int number, char *line, struct o
 int request_process_read_variables(const char *path, const struct buffer *text,
                                    struct option_list *items, struct error *error)
 {
-    char *copy = memory_allocate(text->length_bytes + 1), *rest = copy, *line;
-    unsigned int number = 0;
-    int rc = 0;
-
-    if (text->length_bytes > 0)
-        memcpy(copy, text->data, text->length_bytes);
-    copy[text->length_bytes] = '\0';
-    if (strlen(copy) != text->length_bytes)
-        rc = error_set(error, -EINVAL, "%s is not a text file: it contains a NUL byte", path);
-    while (rc == 0 && (line = strsep(&rest, "\n")) != NULL)
-        rc = read_line(path, ++number, line, items, error);
-    free(copy);
-    return rc;
+    return request_lines_read(path, text, read_line, items, error);
 }
 
 static int read_files(const struct request_settings *settings, const struct request_ops *ops,
