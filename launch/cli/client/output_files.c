@@ -95,17 +95,47 @@ const char *output_files_path(const struct output_file *file)
     return file->path;
 }
 
-/* Makes the directories that lead to the file; those that exist are left as they are. */
-static void make_directories(const char *path)
+/* Makes the directories that lead to the file; those that exist are left as they are.  Returns how many are new: the last
+ * ones. */
+static uint32_t make_directories(const char *path)
 {
     char *copy = memory_copy_string(path);
+    uint32_t made = 0;
 
     for (char *slash = strchr(copy + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
-        (void)mkdir(copy, 0777); /* the file's open() says what is wrong */
+        made += mkdir(copy, 0777) == 0; /* the file's open() says what is wrong */
         *slash = '/';
     }
     free(copy);
+    return made;
+}
+
+/* Removes the last ones that are new, but none that is in use meanwhile. */
+static void remove_directories(const char *path, uint32_t made)
+{
+    char *copy = memory_copy_string(path), *slash;
+
+    while (made > 0 && (slash = strrchr(copy, '/')) != NULL) {
+        *slash = '\0';
+        made -= rmdir(copy) == 0;
+    }
+    free(copy);
+}
+
+/* Opens the file in new directories, or leaves none. */
+static int create_below(const char *path, int flags)
+{
+    uint32_t made = make_directories(path);
+    int fd = open(path, flags, 0666);
+
+    if (fd < 0) {
+        int saved = errno;
+
+        remove_directories(path, made);
+        errno = saved;
+    }
+    return fd;
 }
 
 /* Writing to a pipe or a terminal could block the loop. */
@@ -127,10 +157,8 @@ static int file_open(struct output_file *file)
     int fd = open(file->path, flags, 0666);
     int rc;
 
-    if (fd < 0 && errno == ENOENT && !file->was_created) {
-        make_directories(file->path);
-        fd = open(file->path, flags, 0666);
-    }
+    if (fd < 0 && errno == ENOENT && !file->was_created)
+        fd = create_below(file->path, flags);
     if (fd < 0)
         return -errno;
     rc = check_kind(fd);

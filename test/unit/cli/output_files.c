@@ -115,6 +115,14 @@ static void test_refused(void)
     is_int(write_to(files, directory, "x"), -EISDIR, "a directory is not written");
     is_int(write_to(files, path_of("pipe"), "x"), -ENXIO, "nor a pipe that nobody reads");
     is_int(write_to(files, path_of("again/below"), "x"), -ENOTDIR, "a file is no directory");
+    is_int(write_to(files, path_of("new/deep/"), "x"), -EISDIR,
+           "nor a directory that is not there");
+    is_int(access(path_of("new"), F_OK), -1, "which is not left then");
+    is_int(output_files_prepare(path_of("new/deep/"), &error), -EISDIR, "nor before the start");
+    is_int(access(path_of("new"), F_OK), -1, "either");
+    is_int(mkdir(path_of("old"), 0700), 0, "a directory");
+    is_int(write_to(files, path_of("old/deep/"), "x"), -EISDIR, "that was there");
+    is_int(access(path_of("old"), F_OK), 0, "stays");
     is_int(write_to(files, "/dev/full", "x"), -ENOSPC, "a full disk is seen");
     is_int(output_files_prepare(directory, &error), -EISDIR, "also before the start");
     has_string(error.text, "cannot write output to", "with a line");
