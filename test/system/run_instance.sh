@@ -28,6 +28,7 @@ is "$(stat -c %a "$dir")" 700 "its directory is its user's only"
 out=$(in_instance -n 3 sh -c 'echo "$BANYAN_NODE"' | sort | tr '\n' ' ')
 is "$out" "v1 v1 v2 " "a job runs on its nodes"
 is "$(echo hello | in_instance -n 1 cat)" hello "input comes through"
+like "$(in_instance -v -n 1 true 2>&1 </dev/null)" 'job ended$' "-v: the end of the job is the last phase: the daemons stay"
 
 # A client whose first message is refused, and whose next cannot be one, in the same packet.
 python3 - "$dir/control" <<'P'

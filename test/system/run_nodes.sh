@@ -43,6 +43,8 @@ lists_are "v1 up 2/2 1
 v2 up 1/2 1
 v[3-4] up 0/2 -" "a job uses some"
 
+verb node drain --force v2
+like "$status $err" "^125 banyan: option --force is one of 'banyan node remove'" "what only a removal can have"
 verb node drain 'v[2-3]'
 is "$status$out" 0 "two are drained"
 is "$err" "banyan: v2 still has processes of job 1, which may end normally" "one of which is still used"

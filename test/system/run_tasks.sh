@@ -113,6 +113,7 @@ refuses 125 'line 2: --resume: the joblog has another command' "a list that has 
 
 # ---- refused before anything starts ----
 printf 'touch %s/started\nbad "line\n' "$scratch" >"$scratch/list"
+refuses 125 "option --tasks: cannot read $scratch/none: No such file" "a list that is not there" run --tasks "$scratch/none"
 refuses 125 "$scratch/list, line 2: no closing \"" "a bad line" run --tasks "$scratch/list"
 refuses 125 'options --tasks and -n .*cannot be used together' "with -n" run -n 2 --tasks "$scratch/list"
 refuses 125 'cannot write /no/such/log' "a joblog that cannot be written" \

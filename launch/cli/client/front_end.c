@@ -124,7 +124,8 @@ void front_end_check_gone(struct front_end *front)
     if (!front->root_ended || front->channel != NULL || !front->said_end)
         return;
     loop_timer_cancel(front->patience);
-    front_end_phase(front, RUN_PHASE_GONE);
+    if (!front->is_guest)
+        front_end_phase(front, RUN_PHASE_GONE);
     if (output_writer_queued(front->writer) == 0 &&
         (front->tasks == NULL || task_run_is_printed(front->tasks)))
         loop_stop(front->loop);

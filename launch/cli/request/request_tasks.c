@@ -101,6 +101,8 @@ static int read_list(const char *path, const struct request_ops *ops, struct req
     if (tasks->streams)
         return 0;
     rc = ops->read_file(path, &text, error);
+    if (rc < 0)
+        error_prefix(error, "option --tasks");
     if (rc == 0 && text.length_bytes > 0)
         rc = task_list_read(&tasks->list, text.data, text.length_bytes, error);
     if (rc == 0)
@@ -122,6 +124,8 @@ static int read_joblog(const struct request_ops *ops, struct request_tasks *task
         return error_set(error, -EINVAL,
                          "option --resume: needs --joblog FILE, of the earlier run");
     rc = ops->read_file(tasks->joblog, &text, error);
+    if (rc < 0)
+        error_prefix(error, "option --joblog");
     if (rc == 0)
         rc = task_list_resume(&tasks->list, tasks->joblog, &text, error);
     buffer_fini(&text);

@@ -20,8 +20,14 @@ static const struct option_rule list_rules[] = {
     OPTION_ROW_JSON,
     OPTION_ROWS_ABOUT(struct instance_settings, help, version)};
 
+#define OF_REMOVE \
+    "is one of 'banyan node remove'; what runs on the nodes goes on, and ends normally"
+
 static const struct option_rule change_rules[] = {
-    OPTION_ROW_INSTANCE, OPTION_ROWS_ABOUT(struct instance_settings, help, version)};
+    {.kind = OPTION_FLAG, .name = "wait", .refusal = OF_REMOVE},
+    {.kind = OPTION_FLAG, .name = "force", .refusal = OF_REMOVE},
+    OPTION_ROW_INSTANCE,
+    OPTION_ROWS_ABOUT(struct instance_settings, help, version)};
 
 static const struct option_rule remove_rules[] = {
     {.kind = OPTION_HEADING, .help = "If jobs use them"},
