@@ -42,6 +42,19 @@ ranks --host localhost:2
 is "$status $out" $'0 [0] <1>\n[1] <1>' "given nodes replace configured ones"
 run "$banyan" map </dev/null
 is "$status $(grep -c 'v[12]' <<<"$out")" "0 2" "banyan map has the same nodes"
+run "$banyan" alloc </dev/null
+is "$status $(grep -c 'v\[1-2\]' <<<"$out")" "0 1" "banyan alloc, too"
+run "$banyan" tree </dev/null
+like "$status $out" '^0 .*v\[1-2\].*2 nodes, radix ' "and banyan tree"
+run "$banyan" alloc --host 'a[1-3]' </dev/null
+like "$status $out" '^0 .*a\[1-3\]' "given nodes replace configured ones there"
+printf 'radix = 3\nssh-agent = other -x\n' >"$scratch/other"
+BANYAN_CONFIG=$scratch/other run "$banyan" tree --nodes 'n[1-12]' </dev/null
+like "$status $out" '^0 .*12 nodes, radix 3, ' "a tree of nodes that need not exist has the configured radix"
+BANYAN_CONFIG=$scratch/other run "$banyan" tree --nodes 'n[1-2]' </dev/null
+like "$status $out" '^0 .*2 nodes, radix 2, ' "or what they allow of it"
+BANYAN_CONFIG=$scratch/other run "$banyan" alloc --host 'a[1-3]' </dev/null
+like "$status $out" '^0 .*other -x' "nodes are reached by the configured agent"
 printf 'env = ONE=file\n' >"$scratch/other"
 BANYAN_CONFIG=$scratch/other ranks --virtual-nodes 1
 is "$out" $'<file>\n<file>' "another file"

@@ -141,6 +141,21 @@ static int is_of_start_here(const char *name)
            !is_one_of(name, elsewhere, sizeof(elsewhere) / sizeof(elsewhere[0]));
 }
 
+/* Which nodes there are. */
+static int is_of_nodes_here(const char *name)
+{
+    static const char *const of_nodes[] = {"host",  "hostfile", "source", "virtual-nodes",
+                                           "slots", "radix",    "facts"};
+
+    return is_one_of(name, of_nodes, sizeof(of_nodes) / sizeof(of_nodes[0]));
+}
+
+/* And how they are reached. */
+static int is_of_nodes(const char *name)
+{
+    return is_of_nodes_here(name) || strcmp(name, "starter") == 0 || strcmp(name, "ssh-agent") == 0;
+}
+
 static void fill(const struct configured_values *values, struct request_apps *apps,
                  int (*wanted)(const char *name))
 {
@@ -158,6 +173,16 @@ void request_configured_fill_job(const struct configured_values *values, struct 
                                                    : is_of_job);
 }
 
+/* What the command line has said of these two has another weight. */
+static void keep_configured(const char *agent, uint32_t radix, struct request_settings *settings)
+{
+    if (agent == NULL) {
+        settings->configured_agent = settings->agent;
+        settings->agent = NULL;
+    }
+    settings->radix_is_configured = settings->radix != radix;
+}
+
 void request_configured_fill_start(const struct configured_values *values,
                                    struct request_apps *apps)
 {
@@ -168,11 +193,22 @@ void request_configured_fill_start(const struct configured_values *values,
     if (values == NULL)
         return;
     fill(values, apps, settings->virtual_nodes > 0 ? is_of_start_here : is_of_start);
-    if (agent == NULL) {
-        settings->configured_agent = settings->agent;
-        settings->agent = NULL;
-    }
-    settings->radix_is_configured = settings->radix != radix;
+    keep_configured(agent, radix, settings);
+}
+
+void request_configured_fill_nodes(const struct configured_values *values,
+                                   struct request_settings *settings)
+{
+    static const struct request_settings defaults;
+    const char *agent = settings->agent;
+    uint32_t radix = settings->radix;
+
+    if (values == NULL)
+        return;
+    configured_fill(values, &request_configured_schema, run_rules, "run",
+                    settings->virtual_nodes > 0 ? is_of_nodes_here : is_of_nodes, &defaults,
+                    settings);
+    keep_configured(agent, radix, settings);
 }
 
 void request_configured_limit_radix(struct request_settings *settings, uint32_t nodes_count)

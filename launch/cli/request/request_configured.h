@@ -26,6 +26,10 @@ void request_configured_fill_job(const struct configured_values *values, struct 
 void request_configured_fill_start(const struct configured_values *values,
                                    struct request_apps *apps);
 
+/* For verbs without applications: what concerns the nodes of a run. */
+void request_configured_fill_nodes(const struct configured_values *values,
+                                   struct request_settings *settings);
+
 /* A radix of the configuration, unlike one of the command line, may exceed the number of nodes. */
 void request_configured_limit_radix(struct request_settings *settings, uint32_t nodes_count);
 

@@ -12,6 +12,7 @@
 #include "alloc/same_node.h"
 #include "launch/cli/verb/alloc_report.h"
 #include "launch/cli/option/options.h"
+#include "launch/cli/request/request_configured.h"
 #include "launch/cli/request/request_facts.h"
 #include "launch/cli/request/request_nodes.h"
 #include "launch/cli/request/request_settings.h"
@@ -185,7 +186,7 @@ static int show_allocation(const struct alloc_settings *settings, const struct r
             .nodes = &nodes,
             .facts = &facts,
             .unknown = unknown.code < 0 && settings->explain > 0 ? unknown.text : NULL,
-            .starter = instance.agent != NULL ? instance.agent : name,
+            .starter = instance.starter == STARTER_SSH ? instance.agent : name,
         };
 
         print_report(settings, ops, &known, out);
@@ -205,6 +206,8 @@ int alloc_verb(int argc, char *const *argv, const struct request_ops *ops, struc
     int next = 0;
     int rc = options_parse(alloc_rules, argc, argv, &settings, &next, error);
 
+    if (rc == 0)
+        request_configured_fill_nodes(ops->configured, &settings.run);
     traced.trace = settings.explain > 0 ? &trace : NULL;
     if (rc == 0 && settings.run.help > 0)
         alloc_verb_help(out);

@@ -10,6 +10,7 @@
 
 #include "launch/cli/client/instance_client.h"
 #include "launch/cli/option/options.h"
+#include "launch/cli/request/request_configured.h"
 #include "launch/cli/request/request_nodes.h"
 #include "launch/cli/request/request_settings.h"
 #include "launch/cli/request/request_starter.h"
@@ -77,7 +78,7 @@ void tree_verb_help(struct buffer *out)
 }
 
 /* The nodes, and the radix that the starter would choose. */
-static int find_nodes(const struct tree_settings *settings, const struct request_ops *ops,
+static int find_nodes(struct tree_settings *settings, const struct request_ops *ops,
                       struct allocation *ret_allocation, uint32_t *ret_radix, struct error *error)
 {
     struct request_nodes nodes = {.source = NULL};
@@ -85,6 +86,7 @@ static int find_nodes(const struct tree_settings *settings, const struct request
     char *listed;
     int rc;
 
+    request_configured_fill_nodes(ops->configured, &settings->run);
     if (settings->run.nodes.count == 0) {
         rc = request_nodes_find(&settings->run, ops, &nodes, error);
     } else {
@@ -100,6 +102,7 @@ static int find_nodes(const struct tree_settings *settings, const struct request
     if (rc < 0)
         return rc;
     instance_spec_init(&instance);
+    request_configured_limit_radix(&settings->run, allocation_nodes(&nodes.allocation));
     rc = request_starter_choose(&settings->run, ops, &nodes, &instance, error);
     if (rc == 0)
         rc = request_settings_check_radix(&settings->run, allocation_nodes(&nodes.allocation),
@@ -132,7 +135,7 @@ static void print_tree(const struct tree_settings *settings, const struct tree *
 }
 
 /* What a run would have. */
-static int show_planned(const struct tree_settings *settings, const struct request_ops *ops,
+static int show_planned(struct tree_settings *settings, const struct request_ops *ops,
                         struct buffer *out, struct error *error)
 {
     struct allocation allocation;
@@ -179,7 +182,7 @@ static int has_plan(const struct request_settings *run)
            run->starter != NULL || run->agent != NULL;
 }
 
-static int show_tree(const struct tree_settings *settings, const struct request_ops *ops,
+static int show_tree(struct tree_settings *settings, const struct request_ops *ops,
                      struct buffer *out, struct error *error)
 {
     int is_planned = has_plan(&settings->run), rc;
