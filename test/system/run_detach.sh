@@ -16,7 +16,7 @@ is "$status $(wc -l <<<"$err")" "125 1" "no instance: status and one line"
 like "$err" "option --detach: there is no instance" "which says so"
 dir=$("$banyan" start --daemonize --virtual-nodes 2 --slots 2)
 for option in "--timeout 5" --label "--json $scratch/json" "--stdin 0" "--output $scratch/out.%r" "--error $scratch/err.%r" \
-    "--output-from 0" --merge --fold; do
+    "--output-from 0" --merge --fold --timestamp; do
     # shellcheck disable=SC2086 # words
     verb run --detach $option true
     is "$status $out" "125 " "$option is refused"

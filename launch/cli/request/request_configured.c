@@ -118,8 +118,8 @@ static int is_of_job(const char *name)
 /* A job that is left alone has no client for which these are. */
 static int is_of_detached_job(const char *name)
 {
-    static const char *const of_client[] = {"timeout", "label",       "stdin", "output",
-                                            "error",   "output-from", "merge", "fold"};
+    static const char *const of_client[] = {"timeout", "label",       "stdin", "output",   "error",
+                                            "merge",   "output-from", "fold",  "timestamp"};
 
     return is_of_job(name) && !is_one_of(name, of_client, sizeof(of_client) / sizeof(of_client[0]));
 }

@@ -26,6 +26,7 @@ int request_instance_check(const struct request_settings *settings, struct error
     } options[] = {
         {"--timeout", settings->timeout_s > 0},
         {"--label", settings->label > 0},
+        {"--timestamp", settings->timestamp > 0},
         {"--json", settings->json != NULL},
         {"--output", settings->output != NULL},
         {"--error", settings->error != NULL},
