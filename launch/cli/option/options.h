@@ -45,6 +45,8 @@ struct option_rule {
     uint8_t each_app;     /* it may precede each of several programs */
     uint8_t ends_parsing; /* the rest is not parsed, as after --help */
     const char *refusal;  /* why it is not allowed here, printed after its name; NULL: allowed */
+    const char *choices;  /* what the value may be, separated by one blank, for completion; NULL:
+                             what stands in lower case in `value` */
 };
 
 /* The last rows of every verb's table: two int fields of its settings. */

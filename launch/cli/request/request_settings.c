@@ -50,6 +50,8 @@ const struct option_rule run_rules[] = {
      .value = "HOW[:MODIFIER]",
      .each_app = 1,
      FIELD(map_by),
+     .choices = "slot node core hwthread l1cache l2cache l3cache numa package "
+                "device=gpu device=network ppr: dist: pe-list= seq rankfile:",
      .help =
          "slot: fill nodes one at a time (default); node: round-robin over nodes; core, "
          "hwthread, l1cache, l2cache, l3cache, numa or package: fill nodes, round-robin over "
@@ -67,6 +69,7 @@ const struct option_rule run_rules[] = {
      .value = "LEVEL|none",
      .each_app = 1,
      FIELD(bind_to),
+     .choices = "none core hwthread l1cache l2cache l3cache numa package",
      .help = "bind each process to its core, hwthread, l1cache, l2cache, l3cache, numa or package "
              "(default: what --map-by names, if there are enough); append :overload-allowed to "
              "let processes share them"},
@@ -158,6 +161,7 @@ const struct option_rule run_rules[] = {
      .name = "source",
      .value = "NAME",
      FIELD(source),
+     .choices = REQUEST_SOURCES,
      .help = "take the nodes from this scheduler's environment (slurm, pbs, lsf, ...; default: the "
              "first one detected); 'local' ignores schedulers"},
     {.kind = OPTION_TEXT,
@@ -260,6 +264,7 @@ const struct option_rule run_rules[] = {
      .name = "mpi",
      .value = "LIST",
      FIELD(mpi),
+     .choices = "pmix pmi1 pmi2 torch none",
      .help =
          "process-management interfaces to offer: pmix, pmi1 (and pmi2: the same socket), torch "
          "(RANK, MASTER_ADDR, ...) or none; default: pmix,pmi1"},
@@ -431,6 +436,7 @@ const struct option_rule run_rules[] = {
      .name = "starter",
      .value = "NAME",
      FIELD(starter),
+     .choices = "local virtual ssh srun pals flux join",
      .help =
          "how daemons are started: local, virtual, ssh, srun, pals or flux (default: what the nodes "
          "need); "

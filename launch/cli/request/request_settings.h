@@ -12,6 +12,10 @@
 #include "launch/cli/option/options.h"
 
 #define RUN_NOT_GIVEN UINT32_MAX
+/* The choices of --source. */
+#define REQUEST_SOURCES                                                                    \
+    "local flux pals slurm lsf pbs gridengine cobalt oar pjm loadleveler condor awsbatch " \
+    "mpioperator"
 
 struct request_settings {
     int help;

@@ -77,7 +77,7 @@ static const struct option_rule rules[] = {
            "processes that launch starts on each node (1)"),
     TEXT(OPTION_TEXT, "set", "PLACES", set,
          "nodes that take part in barrier and exchange: 5,17,100-199 (all; the root is 0)"),
-    TEXT(OPTION_TEXT, "sizes", "RULE", sizes,
+    TEXT(OPTION_TEXT, "sizes", "equal|single|skewed", sizes,
          "how the bytes of exchange are spread: equal, single (the first node has all) or "
          "skewed (a few have most)"),
     HEADING("Costs (T is a time such as 50us, 1.5ns or 20ps; default 0 unless given)"),
@@ -145,6 +145,11 @@ static const struct option_rule rules[] = {
      "print each step of a replay"},
     OPTION_ROWS_ABOUT(struct settings, help, version),
 };
+
+const struct option_rule *simulate_rules(void)
+{
+    return rules;
+}
 
 void simulate_help(struct buffer *out)
 {

@@ -48,6 +48,7 @@ static const struct option_rule alloc_rules[] = {
      .name = "source",
      .value = "NAME",
      FIELD(run.source),
+     .choices = REQUEST_SOURCES,
      .help = "take the nodes from this scheduler's environment; 'local' ignores schedulers"},
     {.kind = OPTION_NUMBER,
      .name = "virtual-nodes",
@@ -75,6 +76,11 @@ static const struct option_rule alloc_rules[] = {
      .help = "print where each count comes from: file and line, variable, hwloc"},
     {.kind = OPTION_FLAG, .name = "json", FIELD(json), .help = "print JSON"},
     OPTION_ROWS_ABOUT(struct alloc_settings, run.help, run.version)};
+
+const struct option_rule *alloc_verb_rules(void)
+{
+    return alloc_rules;
+}
 
 void alloc_verb_help(struct buffer *out)
 {

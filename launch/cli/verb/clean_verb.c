@@ -41,6 +41,11 @@ static const struct option_rule clean_rules[] = {
      .help = "show what would be removed, and remove nothing"},
     OPTION_ROWS_ABOUT(struct clean_settings, help, version)};
 
+const struct option_rule *clean_verb_rules(void)
+{
+    return clean_rules;
+}
+
 void clean_verb_help(struct buffer *out)
 {
     buffer_append_string(

@@ -14,6 +14,7 @@
 #include "launch/cli/verb/alloc_verb.h"
 #include "launch/cli/remote/alloc_request.h"
 #include "launch/cli/verb/clean_verb.h"
+#include "launch/cli/verb/completion_verb.h"
 #include "launch/cli/verb/config_verb.h"
 #include "launch/cli/verb/doctor.h"
 #include "launch/cli/client/start.h"
@@ -46,6 +47,10 @@ struct verb {
     int (*function)(int argc, char **argv);
     /* Appends the full help. */
     void (*help)(struct buffer *out);
+    /* Its table of options; NULL: it has none. */
+    const struct option_rule *(*rules)(void);
+    const char
+        *words; /* what follows the options, for completion (completion.h); NULL: nothing known */
 };
 
 static int verb_run(int argc, char **argv);
@@ -56,35 +61,55 @@ static int verb_tree(int argc, char **argv);
 static int verb_fabric(int argc, char **argv);
 static int verb_doctor(int argc, char **argv);
 static int verb_config(int argc, char **argv);
+static int verb_completion(int argc, char **argv);
 static int verb_help(int argc, char **argv);
 static int verb_version(int argc, char **argv);
 static void help_verbs(struct buffer *out);
+static const struct option_rule *rules_of_run(void);
+
+#define VERB_WORD "VERB" /* one of them follows */
 
 static const struct verb verbs[] = {
-    {"run", "run a parallel program", verb_run, request_help_run},
-    {"start", "start an instance in which many jobs can run", verb_start, request_help_start},
-    {"stop", "end an instance and its jobs", stop_verb, stop_verb_help},
-    {"status", "show an instance: nodes, slots, jobs", ps_verb_status, ps_verb_help_status},
-    {"ps", "list jobs of an instance, or their processes", ps_verb, ps_verb_help},
+    {"run", "run a parallel program", verb_run, request_help_run, rules_of_run, "PROGRAM"},
+    {"start", "start an instance in which many jobs can run", verb_start, request_help_start,
+     request_settings_start_rules, NULL},
+    {"stop", "end an instance and its jobs", stop_verb, stop_verb_help, stop_verb_rules, NULL},
+    {"status", "show an instance: nodes, slots, jobs", ps_verb_status, ps_verb_help_status,
+     ps_verb_rules_status, NULL},
+    {"ps", "list jobs of an instance, or their processes", ps_verb, ps_verb_help, ps_verb_rules,
+     NULL},
     {"top", "watch the nodes and jobs of an instance: CPU, memory, messages", top_verb,
-     top_verb_help},
-    {"node", "list, drain or remove nodes of an instance", node_verb, node_verb_help},
-    {"wait", "wait for jobs of an instance", wait_verb, wait_verb_help},
-    {"attach", "print what a job of an instance prints", wait_verb_attach, wait_verb_help_attach},
-    {"kill", "end jobs of an instance, or ranks of them", kill_verb, kill_verb_help},
-    {"push", "copy files to the nodes of an instance", push_verb, push_verb_help},
-    {"signal", "send a signal to a job or to ranks of it", kill_verb_signal, kill_verb_help_signal},
-    {"sim", "simulate a machine of any size", simulate_verb, simulate_help},
-    {"alloc", "show the nodes that a run would have", verb_alloc, alloc_verb_help},
-    {"map", "show where a run would place its processes", verb_map, map_verb_help},
-    {"tree", "show the tree that the nodes form", verb_tree, tree_verb_help},
+     top_verb_help, top_verb_rules, NULL},
+    {"node", "list, drain or remove nodes of an instance", node_verb, node_verb_help,
+     node_verb_rules, "list|drain|resume|remove"},
+    {"wait", "wait for jobs of an instance", wait_verb, wait_verb_help, wait_verb_rules, NULL},
+    {"attach", "print what a job of an instance prints", wait_verb_attach, wait_verb_help_attach,
+     wait_verb_rules_attach, NULL},
+    {"kill", "end jobs of an instance, or ranks of them", kill_verb, kill_verb_help,
+     kill_verb_rules, NULL},
+    {"push", "copy files to the nodes of an instance", push_verb, push_verb_help, push_verb_rules,
+     "FILE|DIR"},
+    {"signal", "send a signal to a job or to ranks of it", kill_verb_signal, kill_verb_help_signal,
+     kill_verb_rules_signal, "SIGNAL"},
+    {"sim", "simulate a machine of any size", simulate_verb, simulate_help, simulate_rules,
+     "start|launch|barrier|broadcast|exchange|heal|grow|shrink|end"},
+    {"alloc", "show the nodes that a run would have", verb_alloc, alloc_verb_help, alloc_verb_rules,
+     NULL},
+    {"map", "show where a run would place its processes", verb_map, map_verb_help, map_verb_rules,
+     "PROGRAM"},
+    {"tree", "show the tree that the nodes form", verb_tree, tree_verb_help, tree_verb_rules, NULL},
     {"fabric", "show the network between nodes, and what ways in it cost", verb_fabric,
-     fabric_verb_help},
-    {"clean", "remove what dead instances have left on this machine", clean_verb, clean_verb_help},
-    {"doctor", "examine the nodes and report problems", verb_doctor, request_help_doctor},
-    {"config", "show configured values and where they come from", verb_config, config_verb_help},
-    {"help", "print help for a command", verb_help, help_verbs},
-    {"version", "print the version", verb_version, help_verbs},
+     fabric_verb_help, fabric_verb_rules, NULL},
+    {"clean", "remove what dead instances have left on this machine", clean_verb, clean_verb_help,
+     clean_verb_rules, NULL},
+    {"doctor", "examine the nodes and report problems", verb_doctor, request_help_doctor,
+     request_settings_doctor_rules, "PROGRAM"},
+    {"config", "show configured values and where they come from", verb_config, config_verb_help,
+     config_verb_rules, "run|start|map|doctor"},
+    {"completion", "print the completion of banyan for a shell", verb_completion,
+     completion_verb_help, completion_verb_rules, "bash|zsh|fish"},
+    {"help", "print help for a command", verb_help, help_verbs, NULL, VERB_WORD},
+    {"version", "print the version", verb_version, help_verbs, NULL, NULL},
 };
 
 #define VERBS_COUNT (sizeof(verbs) / sizeof(verbs[0]))
@@ -263,6 +288,39 @@ static int verb_fabric(int argc, char **argv)
 static int verb_config(int argc, char **argv)
 {
     return verb_that_prints(argc, argv, config_verb);
+}
+
+static const struct option_rule *rules_of_run(void)
+{
+    return run_rules;
+}
+
+/* The names of all verbs, for completion. */
+static void append_names(struct buffer *names)
+{
+    for (size_t i = 0; i < VERBS_COUNT; i++)
+        buffer_printf(names, "%s%s", i > 0 ? "|" : "", verbs[i].name);
+}
+
+static int verb_completion(int argc, char **argv)
+{
+    struct completion_verb list[VERBS_COUNT];
+    struct buffer names = {0};
+    int status;
+
+    append_names(&names);
+    for (size_t i = 0; i < VERBS_COUNT; i++) {
+        const struct verb *verb = &verbs[i];
+        int is_name = verb->words != NULL && strcmp(verb->words, VERB_WORD) == 0;
+
+        list[i] = (struct completion_verb){.name = verb->name,
+                                           .summary = verb->summary,
+                                           .words = is_name ? buffer_string(&names) : verb->words,
+                                           .rules = verb->rules != NULL ? verb->rules() : NULL};
+    }
+    status = completion_verb(list, VERBS_COUNT, argc, argv);
+    buffer_fini(&names);
+    return status;
 }
 
 static void help_verbs(struct buffer *out)

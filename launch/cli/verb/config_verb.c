@@ -28,6 +28,11 @@ static const struct option_rule config_rules[] = {
      .help = "print JSON"},
     OPTION_ROWS_ABOUT(struct config_settings, help, version)};
 
+const struct option_rule *config_verb_rules(void)
+{
+    return config_rules;
+}
+
 void config_verb_help(struct buffer *out)
 {
     buffer_append_string(

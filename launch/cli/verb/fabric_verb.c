@@ -60,6 +60,11 @@ static const struct option_rule fabric_rules[] = {
     {.kind = OPTION_FLAG, .name = "json", FIELD(json), .help = "print JSON"},
     OPTION_ROWS_ABOUT(struct fabric_settings, help, version)};
 
+const struct option_rule *fabric_verb_rules(void)
+{
+    return fabric_rules;
+}
+
 void fabric_verb_help(struct buffer *out)
 {
     buffer_append_string(out, "Usage: banyan fabric [OPTIONS]\n\n"

@@ -25,6 +25,16 @@ static const struct option_rule kill_rules[] = {
 static const struct option_rule signal_rules[] = {
     OPTION_ROW_INSTANCE, OPTION_ROWS_ABOUT(struct instance_settings, help, version)};
 
+const struct option_rule *kill_verb_rules(void)
+{
+    return kill_rules;
+}
+
+const struct option_rule *kill_verb_rules_signal(void)
+{
+    return signal_rules;
+}
+
 void kill_verb_help(struct buffer *out)
 {
     buffer_append_string(out, "Usage: banyan kill [OPTIONS] JOB[:RANKS]...\n\n"

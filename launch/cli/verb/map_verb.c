@@ -3,6 +3,7 @@
 
 #include "launch/cli/verb/map_verb.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -21,6 +22,8 @@
 #include "launch/cli/request/request_nodes.h"
 #include "launch/cli/request/request_placement.h"
 #include "launch/cli/request/request_settings.h"
+
+#define MAP_RULES_MAX 128
 
 #define FIELD(member) .offset = offsetof(struct request_settings, member)
 
@@ -56,16 +59,17 @@ static const struct option_rule map_rules[] = {
     {.kind = OPTION_END}};
 
 /* This verb's options come before those of run, and override options of the same name. */
-static struct option_rule *all_rules(void)
+const struct option_rule *map_verb_rules(void)
 {
-    size_t own = sizeof(map_rules) / sizeof(map_rules[0]) - 1, others = 0;
-    struct option_rule *rules;
+    static struct option_rule rules[MAP_RULES_MAX];
+    size_t count = sizeof(map_rules) / sizeof(map_rules[0]) - 1;
 
-    while (run_rules[others].kind != OPTION_END)
-        others++;
-    rules = memory_allocate((own + others + 1) * sizeof(*rules));
-    memcpy(rules, map_rules, own * sizeof(*rules));
-    memcpy(rules + own, run_rules, (others + 1) * sizeof(*rules));
+    memcpy(rules, map_rules, count * sizeof(*rules));
+    for (const struct option_rule *rule = run_rules; rule->kind != OPTION_END; rule++) {
+        assert(count + 1 < MAP_RULES_MAX);
+        rules[count++] = *rule;
+    }
+    rules[count].kind = OPTION_END;
     return rules;
 }
 
@@ -225,9 +229,8 @@ int map_verb(int argc, char *const *argv, const struct request_ops *ops, struct 
              struct error *error)
 {
     const struct request_settings defaults = {.kill_grace_s = RUN_NOT_GIVEN};
-    struct option_rule *rules = all_rules();
     struct request_apps apps = {0};
-    int rc = request_apps_parse(rules, &defaults, argc, argv, ops, &apps, error);
+    int rc = request_apps_parse(map_verb_rules(), &defaults, argc, argv, ops, &apps, error);
 
     if (rc == 0)
         request_configured_fill_start(ops->configured, &apps);
@@ -240,6 +243,5 @@ int map_verb(int argc, char *const *argv, const struct request_ops *ops, struct 
     else if (rc == 0)
         rc = show_map(&apps, ops, out, error);
     request_apps_fini(&apps);
-    free(rules);
     return rc;
 }

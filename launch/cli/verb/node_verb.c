@@ -42,6 +42,18 @@ static const struct option_rule remove_rules[] = {
     OPTION_ROW_INSTANCE,
     OPTION_ROWS_ABOUT(struct instance_settings, help, version)};
 
+/* Those of list and those of remove, which the others have, too. */
+const struct option_rule *node_verb_rules(void)
+{
+    static struct option_rule rules[sizeof(list_rules) / sizeof(*list_rules) +
+                                    sizeof(remove_rules) / sizeof(*remove_rules)];
+    size_t listed = sizeof(list_rules) / sizeof(*list_rules) - 1; /* without OPTION_END */
+
+    memcpy(rules, list_rules, sizeof(list_rules));
+    memcpy(rules + listed, remove_rules, sizeof(remove_rules));
+    return rules;
+}
+
 void node_verb_help(struct buffer *out)
 {
     buffer_append_string(

@@ -4,9 +4,11 @@
 #define LAUNCH_CLI_VERB_NODE_VERB_H
 
 #include "base/buffer.h"
+#include "launch/cli/option/options.h"
 
 /* argv[0] is the verb.  Returns the exit status. */
 int node_verb(int argc, char **argv);
 void node_verb_help(struct buffer *out);
+const struct option_rule *node_verb_rules(void);
 
 #endif

@@ -34,6 +34,16 @@ static const struct option_rule ps_rules[] = {
     OPTION_ROW_JSON,
     OPTION_ROWS_ABOUT(struct instance_settings, help, version)};
 
+const struct option_rule *ps_verb_rules(void)
+{
+    return ps_rules;
+}
+
+const struct option_rule *ps_verb_rules_status(void)
+{
+    return status_rules;
+}
+
 void ps_verb_help_status(struct buffer *out)
 {
     buffer_append_string(out, "Usage: banyan status [OPTIONS]\n\n"

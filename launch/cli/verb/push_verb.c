@@ -26,6 +26,11 @@ static const struct option_rule push_rules[] = {
     OPTION_ROW_INSTANCE,
     OPTION_ROWS_ABOUT(struct instance_settings, help, version)};
 
+const struct option_rule *push_verb_rules(void)
+{
+    return push_rules;
+}
+
 void push_verb_help(struct buffer *out)
 {
     buffer_append_string(

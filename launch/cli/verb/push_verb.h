@@ -4,8 +4,10 @@
 #define LAUNCH_CLI_VERB_PUSH_VERB_H
 
 #include "base/buffer.h"
+#include "launch/cli/option/options.h"
 
 int push_verb(int argc, char **argv);
 void push_verb_help(struct buffer *out);
+const struct option_rule *push_verb_rules(void);
 
 #endif

@@ -26,6 +26,11 @@ static const struct option_rule stop_rules[] = {
      .help = "end its jobs by SIGKILL at once (default: by SIGTERM first)"},
     OPTION_ROWS_ABOUT(struct instance_settings, help, version)};
 
+const struct option_rule *stop_verb_rules(void)
+{
+    return stop_rules;
+}
+
 void stop_verb_help(struct buffer *out)
 {
     buffer_append_string(out, "Usage: banyan stop [OPTIONS]\n\n"

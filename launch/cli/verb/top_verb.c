@@ -32,6 +32,11 @@ static const struct option_rule top_rules[] = {
     {.kind = OPTION_FLAG, .name = "json", INSTANCE_FIELD(json), .help = "print one page as JSON"},
     OPTION_ROWS_ABOUT(struct instance_settings, help, version)};
 
+const struct option_rule *top_verb_rules(void)
+{
+    return top_rules;
+}
+
 void top_verb_help(struct buffer *out)
 {
     buffer_append_string(out,

@@ -4,9 +4,11 @@
 #define LAUNCH_CLI_VERB_TOP_VERB_H
 
 #include "base/buffer.h"
+#include "launch/cli/option/options.h"
 
 /* Returns the exit status. */
 int top_verb(int argc, char **argv);
 void top_verb_help(struct buffer *out);
+const struct option_rule *top_verb_rules(void);
 
 #endif

@@ -61,7 +61,7 @@ static const struct option_rule own_rules[] = {
 
 #define OWN_RULES (sizeof(own_rules) / sizeof(own_rules[0]))
 
-static const struct option_rule *tree_rules(void)
+const struct option_rule *tree_verb_rules(void)
 {
     static struct option_rule rules[TREE_NAMES + OWN_RULES + 1];
 
@@ -74,7 +74,7 @@ void tree_verb_help(struct buffer *out)
     buffer_append_string(out, "Usage: banyan tree [OPTIONS]\n\n"
                               "Shows the tree that the daemons of an instance form, or those of a "
                               "run would form,\nand starts nothing.\n");
-    options_help(tree_rules(), out);
+    options_help(tree_verb_rules(), out);
 }
 
 /* The nodes, and the radix that the starter would choose. */
@@ -204,7 +204,7 @@ int tree_verb(int argc, char *const *argv, const struct request_ops *ops, struct
 {
     struct tree_settings settings = {.json = 0};
     int next = 0;
-    int rc = options_parse(tree_rules(), argc, argv, &settings, &next, error);
+    int rc = options_parse(tree_verb_rules(), argc, argv, &settings, &next, error);
 
     if (rc == 0 && settings.run.help > 0)
         tree_verb_help(out);

@@ -37,6 +37,16 @@ static const struct option_rule attach_rules[] = {
              "milliseconds; given twice, nanoseconds"},
     OPTION_ROWS_ABOUT(struct instance_settings, help, version)};
 
+const struct option_rule *wait_verb_rules(void)
+{
+    return wait_rules;
+}
+
+const struct option_rule *wait_verb_rules_attach(void)
+{
+    return attach_rules;
+}
+
 void wait_verb_help(struct buffer *out)
 {
     buffer_append_string(out, "Usage: banyan wait [OPTIONS] JOB...\n\n"
