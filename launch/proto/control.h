@@ -129,7 +129,7 @@ struct control_started {
 };
 
 struct control_job_end {
-    uint32_t status;       /* exit status of `banyan run` (banyan(1), "EXIT STATUS") */
+    uint32_t status;       /* exit status of `banyan run` (banyan-run(1), "EXIT STATUS") */
     uint8_t banyan_failed; /* 1: status is banyan's own (124, 125, 126, 127), not a program's */
     uint32_t processes;    /* that were to run, on that many nodes; 0 if none was launched */
     uint32_t nodes;

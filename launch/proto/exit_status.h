@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The exit statuses of banyan itself (banyan(1), "EXIT STATUS"), following the shell and
+ * The exit statuses of banyan itself (banyan-run(1), "EXIT STATUS"), following the shell and
  * timeout(1).
  */
 #ifndef LAUNCH_PROTO_EXIT_STATUS_H

@@ -70,7 +70,7 @@ void request_help_run(struct buffer *out)
     buffer_append_string(
         out, "\nExit status: the highest of the program's, 128+N for signal N; 124 timed out,\n"
              "125 banyan failed, or the command line was wrong, 126 not executable,\n"
-             "127 not found, 130 interrupted.  More in banyan(1).\n");
+             "127 not found, 130 interrupted.  More in banyan-run(1).\n");
 }
 
 void request_help_start(struct buffer *out)
@@ -84,7 +84,7 @@ void request_help_start(struct buffer *out)
     options_help(request_settings_start_rules(), out);
     buffer_append_string(
         out, "\nExit status: 0 the instance has ended in order (--daemonize: is ready), "
-             "125 it\nfailed, or the command line was wrong.  More in banyan(1).\n");
+             "125 it\nfailed, or the command line was wrong.  More in banyan-start(1).\n");
 }
 
 void request_help_doctor(struct buffer *out)
@@ -98,7 +98,7 @@ void request_help_doctor(struct buffer *out)
     options_help(request_settings_doctor_rules(), out);
     buffer_append_string(out,
                          "\nExit status: 0 no problem found, 1 a problem was found, 125 banyan "
-                         "failed, or the\ncommand line was wrong.  More in banyan(1).\n");
+                         "failed, or the\ncommand line was wrong.  More in banyan-doctor(1).\n");
 }
 
 /* The value of the word that stands there, up to a comma or the end. */

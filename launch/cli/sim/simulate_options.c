@@ -177,7 +177,7 @@ void simulate_help(struct buffer *out)
              "oneway.  Place 0 is the root, which can be stopped.  WHEN counts from the start of\n"
              "the first operation given; HOWLONG is the duration of the fault.\n"
              "\nExit status: 1 if an operation hangs, differs between nodes or gives a wrong\n"
-             "result; the command that repeats it is then printed.  More in banyan(1).\n");
+             "result; the command that repeats it is then printed.  More in banyan-sim(1).\n");
 }
 
 static int parse_operation(const char *word, struct operation *ret_operation, struct error *error)

@@ -87,6 +87,7 @@ void alloc_verb_help(struct buffer *out)
     buffer_append_string(out, "Usage: banyan alloc [OPTIONS]\n\n"
                               "Shows the nodes that a run would have, and starts nothing.\n");
     options_help(alloc_rules, out);
+    buffer_append_string(out, "\nMore in banyan-alloc(1).\n");
 }
 
 /* "CPUs 0-1,4 (its binding; cgroup /user.slice)" as the kernel says it, or NULL. */

@@ -54,6 +54,7 @@ void clean_verb_help(struct buffer *out)
              "session directories and shared memory. Living instances are not touched.\n"
              "On the nodes of an allocation: banyan run --ppn 1 banyan clean\n");
     options_help(clean_rules, out);
+    buffer_append_string(out, "\nMore in banyan-clean(1).\n");
 }
 
 struct cleaning {

@@ -328,8 +328,10 @@ static void help_verbs(struct buffer *out)
     buffer_append_string(out, "Usage: banyan COMMAND [OPTIONS] [ARGUMENTS]\n\nCommands:\n");
     for (size_t i = 0; i < VERBS_COUNT; i++)
         buffer_printf(out, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
-    buffer_append_string(out, "\n'banyan help COMMAND' prints help for one.  To start with:\n"
-                              "  banyan run hostname\n");
+    buffer_append_string(
+        out,
+        "\n'banyan help COMMAND' prints help for one, and banyan-COMMAND(1) is its page.  To start with:\n"
+        "  banyan run hostname\n");
 }
 
 static const struct verb *find_verb(const char *name, struct error *error)

@@ -34,6 +34,7 @@ void completion_verb_help(struct buffer *out)
         "  zsh:  . <(banyan completion zsh), in ~/.zshrc after compinit\n"
         "  fish: banyan completion fish >~/.config/fish/completions/banyan.fish\n");
     options_help(completion_rules, out);
+    buffer_append_string(out, "\nMore in banyan-completion(1).\n");
 }
 
 static const struct completion_shell *find_shell(int argc, char **argv, struct error *error)

@@ -43,7 +43,7 @@ void config_verb_help(struct buffer *out)
         "are not listed can be given on the command line only.\n");
     options_help(config_rules, out);
     buffer_append_string(out, "\nFiles: " SYSCONFDIR "/banyan.conf, then ~/.config/banyan.conf, or "
-                              "$BANYAN_CONFIG\nalone.  More in banyan(1).\n");
+                              "$BANYAN_CONFIG\nalone.  More in banyan(1) and banyan-config(1).\n");
 }
 
 /* The values that count: one, or, of a list, those that add up. */

@@ -38,7 +38,7 @@ static const struct option_rule fabric_rules[] = {
      .name = "topology",
      .value = "FILE|SHAPE",
      FIELD(topology),
-     .help = "Slurm's topology.conf, what ibnetdiscover prints, or JSON (see banyan(1)); or "
+     .help = "Slurm's topology.conf, what ibnetdiscover prints, or JSON (see banyan-fabric(1)); or "
              "fat-tree:16x8x4 or dragonfly:4x8x16 (default: " SLURM_FILE " beside $SLURM_CONF or "
              "in " SLURM_DIRECTORY ")"},
     {.kind = OPTION_HEADING, .help = "What to show"},
@@ -72,6 +72,7 @@ void fabric_verb_help(struct buffer *out)
                               "what ways in it\ncost: one for each link, unless the description "
                               "has costs.\n");
     options_help(fabric_rules, out);
+    buffer_append_string(out, "\nMore in banyan-fabric(1).\n");
 }
 
 /* ---- Reading ---- */

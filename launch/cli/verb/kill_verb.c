@@ -41,6 +41,7 @@ void kill_verb_help(struct buffer *out)
                               "Ends jobs of an instance, or some of their ranks: 7, 7:3, "
                               "7:0-15,20.\n");
     options_help(kill_rules, out);
+    buffer_append_string(out, "\nMore in banyan-kill(1).\n");
 }
 
 void kill_verb_help_signal(struct buffer *out)
@@ -49,6 +50,7 @@ void kill_verb_help_signal(struct buffer *out)
                               "Sends a signal (USR1, SIGSTOP, 15) to the processes of jobs of an "
                               "instance, or to some\nof their ranks: 7, 7:3, 7:0-15,20.\n");
     options_help(signal_rules, out);
+    buffer_append_string(out, "\nMore in banyan-signal(1).\n");
 }
 
 /* All words are read before anything is sent. */

@@ -80,6 +80,7 @@ void map_verb_help(struct buffer *out)
                          "Prints where a run would place its processes, and starts nothing.  "
                          "Takes the\noptions of banyan run (see banyan help run) and these:\n");
     options_help(map_rules, out);
+    buffer_append_string(out, "\nMore in banyan-map(1).\n");
 }
 
 /* ---- The nodes and their topologies ---- */

@@ -69,6 +69,7 @@ void node_verb_help(struct buffer *out)
     options_help(list_rules, out);
     buffer_append_string(out, "\nOptions of remove:\n");
     options_help(remove_rules, out);
+    buffer_append_string(out, "\nMore in banyan-node(1).\n");
 }
 
 /* The names of all words, as one list. */

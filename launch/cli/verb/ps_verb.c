@@ -50,6 +50,7 @@ void ps_verb_help_status(struct buffer *out)
                               "Shows an instance that 'banyan start' has started: its root, nodes, "
                               "slots and jobs.\n");
     options_help(status_rules, out);
+    buffer_append_string(out, "\nMore in banyan-status(1).\n");
 }
 
 void ps_verb_help(struct buffer *out)
@@ -59,6 +60,7 @@ void ps_verb_help(struct buffer *out)
                               "are given, the\nprocesses: node, process id, memory, whether it is "
                               "connected by PMIx or PMI, state.\n");
     options_help(ps_rules, out);
+    buffer_append_string(out, "\nMore in banyan-ps(1).\n");
 }
 
 /* When its root began to listen. */

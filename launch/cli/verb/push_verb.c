@@ -39,6 +39,7 @@ void push_verb_help(struct buffer *out)
              "$BANYAN_STAGE, as DEST, or under the same relative path; an absolute DEST is a path "
              "on\nthe nodes.  What the nodes have already is not sent again.\n");
     options_help(push_rules, out);
+    buffer_append_string(out, "\nMore in banyan-push(1).\n");
 }
 
 struct push {

@@ -37,6 +37,7 @@ void stop_verb_help(struct buffer *out)
                               "Ends an instance that 'banyan start' has started, and its jobs, and "
                               "waits until it\nhas ended.\n");
     options_help(stop_rules, out);
+    buffer_append_string(out, "\nMore in banyan-stop(1).\n");
 }
 
 static int send_leave(const struct instance_client *client, int now)

@@ -75,6 +75,7 @@ void tree_verb_help(struct buffer *out)
                               "Shows the tree that the daemons of an instance form, or those of a "
                               "run would form,\nand starts nothing.\n");
     options_help(tree_verb_rules(), out);
+    buffer_append_string(out, "\nMore in banyan-tree(1).\n");
 }
 
 /* The nodes, and the radix that the starter would choose. */

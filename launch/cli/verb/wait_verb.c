@@ -55,6 +55,7 @@ void wait_verb_help(struct buffer *out)
                               "statuses; those of the last 1,024 jobs that have ended\nare "
                               "known.\n");
     options_help(wait_rules, out);
+    buffer_append_string(out, "\nMore in banyan-wait(1).\n");
 }
 
 void wait_verb_help_attach(struct buffer *out)
@@ -66,6 +67,7 @@ void wait_verb_help_attach(struct buffer *out)
              "it has printed so far\n(the last MiB). Ctrl-C ends the printing and not the job. "
              "Exits with the job's exit status.\n");
     options_help(attach_rules, out);
+    buffer_append_string(out, "\nMore in banyan-attach(1).\n");
 }
 
 struct waiting {
