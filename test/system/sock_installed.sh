@@ -5,51 +5,11 @@
 # defaults, against both forms of the library, and run.
 . "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
 
-pkg_config=${PKG_CONFIG:-pkg-config}
-cc=${CC:-cc}
-root=$scratch/root
-sanitizers=${BANYAN_SANITIZERS:-}
+. "$srcdir/test/support/installed_lib.sh"
 command -v "$pkg_config" >/dev/null || skip_all "no pkg-config"
 
-# Not a part of the make that runs this.
-make_there() {
-    env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -s -C "$top_builddir" "$1" DESTDIR="$root" \
-        >"$scratch/make.log" 2>&1 || { diag "$(tail -n 20 "$scratch/make.log")"; return 1; }
-}
-ok "make install" make_there install
-header=$(find "$root" -path '*/include/banyan/sock.h')
-archive=$(find "$root" -name libbanyan-sock.a)
-library=$(find "$root" -name libbanyan-sock.so)
-page=$(find "$root" -name 'banyan_sock.3*')
-like "$header:$archive:$library:$page" '^/.*:/.*:/.*:/.*' "header, archive, library and man page"
-
-export PKG_CONFIG_SYSROOT_DIR=$root
-PKG_CONFIG_PATH=$(dirname "$(find "$root" -name banyan-sock.pc)")
-export PKG_CONFIG_PATH
-cflags=$("$pkg_config" --cflags banyan-sock)
-shared=$("$pkg_config" --libs banyan-sock)
-static="$archive $("$pkg_config" --libs-only-other --static banyan-sock)"
-LD_LIBRARY_PATH=$(dirname "$library")${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-export LD_LIBRARY_PATH
-
-# ---- Names ----
-
-declared=$(sed -n '/^typedef/d; s/^[a-z].*[ *]\(banyan_sock_[a-z_]*\)(.*/\1/p' "$header" | sort)
-in_library=$(nm -D --defined-only "$library" | awk '$2 == "T" { sub(/@.*/, "", $3); print $3 }' | sort)
-in_archive=$(nm -g --defined-only "$archive" | awk '$2 ~ /^[A-Z]$/ { print $3 }' | sort)
-if [ -n "$sanitizers" ]; then
-    skip "a sanitizer exports symbols of its own"
-    skip "a sanitizer exports symbols of its own"
-else
-    is "$in_library" "$declared" "the library exports what the header declares and nothing else"
-    is "$in_archive" "$declared" "nor does the archive define anything else"
-fi
-missing=
-for name in $declared; do
-    grep -q "$name(" "$page" || missing="$missing $name"
-    [ -e "$(dirname "$page")/$name.3" ] || missing="$missing $name.3"
-done
-is "$missing" "" "the man page has every routine, by its name, too"
+install_library sock
+check_names
 unlike "$(grep -v '^ \*' "$header" | grep -oE '\b[A-Z][A-Z0-9_]+\b' | sort -u | tr '\n' ' ')" \
     '(^| )SOCK_' "no constant of the header has a name of the system's"
 
@@ -148,33 +108,7 @@ END
 { cat "$scratch/user.h"; echo 'int main() { return echo("hello"); }'; } >"$scratch/program.cc"
 { cat "$scratch/user.h"; echo 'int plugin(void); int plugin(void) { return echo("hello"); }'; } \
     >"$scratch/plugin.c"
-cat >"$scratch/host.c" <<'END'
-#include <dlfcn.h>
-#include <stddef.h>
-#include <string.h>
-
-int main(int argc, char **argv)
-{
-    void *library = argc == 2 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
-    void *address = library != NULL ? dlsym(library, "plugin") : NULL;
-    int (*plugin)(void);
-
-    if (address == NULL)
-        return 2;
-    memcpy(&plugin, &address, sizeof(plugin));
-    return plugin();
-}
-END
-
-# The flags of pkg-config and of the sanitizers are several words.
-build() {
-    local output=$1
-    shift
-    # shellcheck disable=SC2086
-    "$@" $sanitizers -I"$scratch" -o "$scratch/$output" >"$scratch/build.log" 2>&1 ||
-        { diag "$(cat "$scratch/build.log")"; return 1; }
-}
-strict="-Wall -Wextra -Werror -pedantic"
+build_host
 
 for form in shared static; do
     libraries=${!form}
@@ -184,8 +118,6 @@ for form in shared static; do
     # shellcheck disable=SC2086
     ok "$form: a shared object is built" build "plugin_$form.so" $cc -shared -fPIC \
         "$scratch/plugin.c" $cflags $libraries
-    # shellcheck disable=SC2086
-    build host $cc "$scratch/host.c" -ldl
     is "$("$scratch/host" "$scratch/plugin_$form.so" 2>&1)" "hello" "$form: and is loaded and runs"
     if [ -z "${CXX:-}" ] || [ "$CXX" = no ] || [ -n "$sanitizers" ]; then
         skip "$form: no C++ compiler that goes with $cc"
@@ -203,18 +135,9 @@ unlike "$(ldd "$library")" "event|ssl|crypto|hwloc|pmix|not found" "the library 
 
 # ---- The man page ----
 
-sed -n '/^\.SH EXAMPLE/,/^\.fi/p' "$page" | sed '1,/^\.nf/d; /^\.fi/d; s/\\-/-/g; s/\\e/\\/g' \
-    >"$scratch/example.c"
-# shellcheck disable=SC2086
-ok "the example of the man page is built" build example $cc $strict "$scratch/example.c" $cflags $shared
+check_page
 like "$("$scratch/example" 2>&1; echo "exit $?")" "exit 2" "and asks for its argument"
 like "$("$scratch/example" "nowhere 224.0.0.1" 2>&1)" "^224.0.0.1:4242: " "and says what went wrong"
-if command -v groff >/dev/null; then
-    is "$(groff -man -ww -z "$page" 2>&1)" "" "groff has nothing against the page"
-else
-    skip "no groff"
-fi
 
-ok "make uninstall" make_there uninstall
-is "$(find "$root" -type f -o -type l)" "" "takes everything away again"
+uninstall_library
 done_testing
