@@ -123,7 +123,7 @@ static int look_whether_done(const struct task_list *list, struct task *task, st
 
 static void list_append_task(struct task_list *list, struct task *task, const char *name)
 {
-    assert(task->number > 0 && task->after_count <= list->count);
+    assert(task->number > 0 && (task->after_count == 0 || list->count > 0));
     if (list->count == list->capacity) {
         list->capacity = list->capacity > 0 ? 2 * list->capacity : 64;
         list->items = memory_resize(list->items, list->capacity * sizeof(*list->items));

@@ -62,11 +62,11 @@ static void test_lines(void)
     static const char text[] =
         "echo a\n\n# nothing\n  'b c' d\n"
         "{\"argv\": [\"x\", \"y z\"], \"name\": \"n\", \"slots\": 2, \"after\": 1}\n"
-        "{\"argv\": [\"w\"], \"after\": [\"n\", 4, \"1\"]}";
+        "{\"argv\": [\"w\"], \"after\": [\"n\", 4, \"1\", 1]}";
 
     begin(NULL);
     is_int(read_all(text, NULL), 0, "a list is read");
-    has("1: echo a\n4: 'b c' d\n5: x 'y z' after 1 slots 2\n6: w after 5 after 4 after 1\n",
+    has("1: echo a\n4: 'b c' d\n5: x 'y z' after 1 slots 2\n6: w after 5 after 4 after 1 after 1\n",
         "numbers are those of lines");
     for (size_t cut = 1; cut < sizeof(text) - 1; cut++) {
         begin(NULL);
