@@ -60,6 +60,8 @@ static void on_input_taken(struct daemon_core *core, const struct daemon_event *
 {
     struct buffer payload = {0};
 
+    if (daemon_core_input_taken(core, event->job, (uint32_t)event->number))
+        return;
     wire_put_u8(&payload, JOB_MESSAGE_STDIN_ACK);
     wire_put_u32(&payload, event->job);
     wire_put_u32(&payload, (uint32_t)event->number);
@@ -217,7 +219,8 @@ static void on_broadcast(struct daemon_core *core, const struct daemon_event *ev
     struct job_event broadcast = {.kind = JOB_EVENT_BROADCAST, .message = event->message};
 
     if (!daemon_core_notice_broadcast(core, event->message) &&
-        !daemon_core_stage_broadcast(core, event->message))
+        !daemon_core_stage_broadcast(core, event->message) &&
+        !daemon_core_input_broadcast(core, event->message))
         daemon_core_job(core, &broadcast);
 }
 
@@ -336,6 +339,9 @@ static void on_timer(struct daemon_core *core, const struct daemon_event *event)
     case DAEMON_TIMER_LOAD:
         daemon_core_load_due(core);
         break;
+    case DAEMON_TIMER_INPUT:
+        daemon_core_input_due(core);
+        break;
     default:
         assert(event->id == DAEMON_TIMER_END);
         daemon_core_end_step(core, DAEMON_OUT_PATIENCE);
@@ -439,6 +445,7 @@ struct daemon_core *daemon_core_create(const struct daemon_core_config *config)
     core->place = config->place;
     list_init(&core->pullers);
     list_init(&core->flows);
+    daemon_core_input_open(core);
     daemon_core_request_open(core);
     daemon_core_load_open(core);
     daemon_core_nodes_open(core);
@@ -469,6 +476,7 @@ void daemon_core_destroy(struct daemon_core *core)
         daemon_core_kept_drop(core);
     daemon_core_pull_close(core);
     daemon_core_push_close(core);
+    daemon_core_input_close(core);
     daemon_core_request_close(core);
     daemon_core_load_close(core);
     daemon_core_nodes_close(core);

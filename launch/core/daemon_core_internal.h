@@ -47,6 +47,8 @@ struct daemon_core {
     struct list pullers;         /* root: struct puller (daemon_core_pull.c) */
     uint64_t pulled_bytes;       /* root: under way to them */
     struct list flows;           /* root: struct stdin_flow (daemon_core_push.c) */
+    struct list input_sources;   /* root: struct input_source (daemon_core_input.c) */
+    struct list input_sinks;     /* struct input_sink (likewise) */
     struct list inquiries;       /* root: struct inquiry (daemon_core_request.c) */
     struct list activities;      /* root: struct activity_inquiry (daemon_core_activity.c) */
     struct list loads;           /* struct load_inquiry (daemon_core_load.c) */
@@ -154,6 +156,22 @@ void daemon_core_feed_ended(struct daemon_core *core, struct wire_reader *reader
 /* Before the instance gets it. */
 void daemon_core_feed_job_event(struct daemon_core *core, const struct job_event *event);
 void daemon_core_feed_lost(struct daemon_core *core, const struct ranges *places);
+
+/* daemon_core_input.c: input for all processes (launch/proto/input_piece.h). */
+void daemon_core_input_open(struct daemon_core *core);
+/* Root: bytes 0: the end.  What has been taken is reported by daemon_core_push_taken; -ECONNRESET: there is
+ * no node that could take it. */
+int daemon_core_input_send(struct daemon_core *core, uint32_t job, const void *data, size_t bytes);
+void daemon_core_input_result(struct daemon_core *core, const struct daemon_event *event);
+void daemon_core_input_lost(struct daemon_core *core, const struct ranges *places);
+void daemon_core_input_due(struct daemon_core *core);
+void daemon_core_input_ended(struct daemon_core *core, uint32_t job);
+/* A node: 1 if the broadcast is a piece of input. */
+int daemon_core_input_broadcast(struct daemon_core *core, const struct message *message);
+/* All processes of the part have taken bytes; 1 if they get all input of the job. */
+int daemon_core_input_taken(struct daemon_core *core, uint32_t job, uint32_t bytes);
+void daemon_core_input_part_closed(struct daemon_core *core, uint32_t job);
+void daemon_core_input_close(struct daemon_core *core);
 
 /* daemon_core_names.c: the name service (names.h). */
 void daemon_core_names_lost(struct daemon_core *core, const struct ranges *places);

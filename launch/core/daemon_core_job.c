@@ -64,6 +64,7 @@ static void run_on_part(struct daemon_core *core, const struct job_action *actio
     default:
         assert(action->kind == JOB_ACTION_CLOSE);
         names_part_closed(core->names, action->job);
+        daemon_core_input_part_closed(core, action->job);
         ops->ranks->close(context, action->job);
     }
 }

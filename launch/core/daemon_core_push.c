@@ -6,7 +6,7 @@
  * answered when it has been taken.
  *
  * A request is repeated when a relay dies.  The ids of a place's requests ascend, so one that is not above the last has been
- * sent to the rank before, and is not sent again.
+ * sent to the rank before, and is not sent again.  Input for all processes goes through daemon_core_input.c, and is never lost.
  *
  * Cost: O(1) for each piece; for a job that has got input what is under way, and O(places that have sent some).
  */
@@ -152,7 +152,7 @@ static void flow_free(struct stdin_flow *flow)
 
 /* ---- input ---- */
 
-/* 0 if the rank's node gets it. */
+/* 0 if the rank's node, or all, get it. */
 static int send_input(struct daemon_core *core, uint32_t job, const void *data, size_t bytes)
 {
     const struct job_spec *spec = instance_job_spec(core->instance, job);
@@ -160,6 +160,8 @@ static int send_input(struct daemon_core *core, uint32_t job, const void *data, 
     uint32_t node;
     int is_lost;
 
+    if (spec != NULL && spec->stdin_rank == JOB_STDIN_ALL)
+        return daemon_core_input_send(core, job, data, bytes);
     if (spec == NULL || instance_job_find(core->instance, job, spec->stdin_rank, &node) < 0)
         return -ENOENT;
     instance_job_places(core->instance, job, spec->stdin_rank, &places);
@@ -265,6 +267,7 @@ void daemon_core_push_ended(struct daemon_core *core, uint32_t job)
 {
     struct stdin_flow *flow = flow_find(core, job);
 
+    daemon_core_input_ended(core, job);
     if (flow == NULL)
         return;
     flow_empty(core, flow, -EPIPE);
@@ -305,7 +308,10 @@ void daemon_core_push_lost(struct daemon_core *core)
     list_for_each(&core->flows, node, spare)
     {
         struct stdin_flow *flow = list_entry(node, struct stdin_flow, node);
+        const struct job_spec *spec = instance_job_spec(core->instance, flow->job);
 
+        if (spec != NULL && spec->stdin_rank == JOB_STDIN_ALL)
+            continue;
         flow_empty(core, flow, -ECONNRESET);
         if (flow->is_ended) /* to say it twice is harmless */
             (void)send_input(core, flow->job, NULL, 0);

@@ -244,6 +244,8 @@ void daemon_core_route_result(struct daemon_core *core, const struct daemon_even
         core->ops->pmi->result(core->context, event->key, event->status, event->message);
     else if (event->key->kind == JOB_OPERATION_STAGE)
         daemon_core_stage_result(core, event);
+    else if (event->key->kind == JOB_OPERATION_INPUT)
+        daemon_core_input_result(core, event);
     else
         daemon_core_job(core, &result);
 }
@@ -265,6 +267,7 @@ void daemon_core_route_lost(struct daemon_core *core, const struct daemon_event 
     core->ops->pmi->lost(core->context, event->places);
     daemon_core_names_lost(core, event->places);
     daemon_core_pull_lost(core, event->places);
+    daemon_core_input_lost(core, event->places);
     daemon_core_push_lost(core);
     daemon_core_feed_lost(core, event->places);
     if (daemon_core_is_root(core))

@@ -22,6 +22,7 @@
 #include "launch/daemon/doctor_daemon.h"
 #include "launch/exec/helper.h"
 #include "launch/rank/input.h"
+#include "launch/rank/input_fan.h"
 #include "launch/rank/output.h"
 #include "launch/rank/pmi_node.h"
 #include "launch/rank/rank_jobs.h"
@@ -50,6 +51,7 @@ struct daemon_job {
     struct input *input;
     int input_fd;             /* the process's end, until it has started; else -1 */
     struct daemon_feed *feed; /* NULL, or by local rank (JOB_STDIN_EACH) */
+    struct input_fan *fan;    /* NULL, or to all local ranks (JOB_STDIN_ALL) */
     /* local ranks yet to be started: [start_next, start_end) */
     uint32_t start_next;
     uint32_t start_end;

@@ -236,12 +236,14 @@ static void open_rank_pmi(struct daemon_job *job)
         daemon_core_text(daemon->core, job->number, LOG_LEVEL_ERROR, error.text);
 }
 
-/* Opens stdin's pipe, if the rank that reads it runs here. */
+/* Opens stdin's pipe, if the rank that reads it runs here; if all read it, each gets a pipe when it starts. */
 static void open_input(struct daemon_job *job)
 {
     const struct instance *instance = daemon_core_instance(job->daemon->core);
     int ends[2];
 
+    if (job->local->spec.stdin_rank == JOB_STDIN_ALL)
+        job->fan = input_fan_create(job->daemon->loop, job->local->count, stdin_taken, job);
     for (uint32_t i = 0; i < job->local->count; i++) {
         if (instance_part_rank(instance, job->local, i) != job->local->spec.stdin_rank ||
             pipe2(ends, O_CLOEXEC) < 0)
@@ -353,6 +355,7 @@ static void job_close(struct daemon_job *job)
     rank_pmi_destroy(job->rank_pmi);
     output_destroy(job->output);
     input_destroy(job->input);
+    input_fan_destroy(job->fan);
     daemon_close_input_fd(job);
     feed_close(job);
     free(job->pids);
@@ -363,8 +366,14 @@ static void job_close(struct daemon_job *job)
 void daemon_job_event(struct daemon *daemon, struct job_event *event)
 {
     struct daemon_event happened = {.kind = DAEMON_EVENT_JOB, .job_event = event};
+    const struct daemon_job *job;
 
     assert(event->kind < JOB_EVENT_KIND_COUNT);
+    if (event->kind == JOB_EVENT_EXITED || event->kind == JOB_EVENT_START_FAILED) {
+        job = daemon_job_find(daemon, event->job);
+        if (job != NULL && job->fan != NULL)
+            input_fan_close(job->fan, event->index);
+    }
     daemon_core_step(daemon->core, &happened);
 }
 
@@ -473,6 +482,8 @@ static void ops_input(void *context, uint32_t number, const void *data, size_t b
 
     if (job != NULL && job->input != NULL)
         input_write(job->input, data, bytes);
+    if (job != NULL && job->fan != NULL)
+        input_fan_write(job->fan, data, bytes);
 }
 
 static void ops_feed(void *context, uint32_t number, uint32_t index, const void *data, size_t bytes)

@@ -18,8 +18,8 @@
 
 /* Each start takes some 50 us. */
 #define STARTS_PER_TURN 16
-/* Both ends of two pipes (stdout, stderr) and of a PMI socket, until the process has its ends. */
-#define RANK_DESCRIPTORS 6
+/* Both ends of three pipes (stdin, stdout, stderr) and of a PMI socket, until the process has its ends. */
+#define RANK_DESCRIPTORS 8
 /* Ranks that exit make their descriptors available to those yet to be started: how long to wait for the
  * next exit when descriptors are short, and how often to look. */
 #define SHORT_PATIENCE_MS 3000
@@ -43,6 +43,26 @@ void daemon_close_input_fd(struct daemon_job *job)
     job->input_fd = -1;
 }
 
+/* *ret_fd: the process's end of its standard input, or -1. */
+static int take_input(struct daemon_job *job, uint32_t index, uint32_t rank, int *ret_fd)
+{
+    *ret_fd = -1;
+    if (job->fan != NULL)
+        return input_fan_open(job->fan, index, ret_fd);
+    *ret_fd = rank == job->local->spec.stdin_rank ? job->input_fd : daemon_job_feed_fd(job, index);
+    return 0;
+}
+
+/* The process has it, or does not start. */
+static void leave_input(struct daemon_job *job, uint32_t index, uint32_t rank, int fd)
+{
+    if (job->fan != NULL && fd >= 0)
+        close(fd);
+    if (rank == job->local->spec.stdin_rank)
+        daemon_close_input_fd(job);
+    daemon_job_feed_given(job, index);
+}
+
 static void start_rank(struct daemon_job *job, uint32_t index)
 {
     struct daemon *daemon = job->daemon;
@@ -61,20 +81,18 @@ static void start_rank(struct daemon_job *job, uint32_t index)
         .index = index,
         .stdin_fd = -1,
     };
-    int takes_stdin = start.rank == job->local->spec.stdin_rank;
     enum start_step step = START_STEP_SERVICES;
     int rc = -EIO;
 
     assert(index < job->local->count && job->pids[index] == 0);
-    start.stdin_fd = takes_stdin ? job->input_fd : daemon_job_feed_fd(job, index);
     daemon_stage_directory(daemon, stage);
     if (job->rank_pmi && !rank_pmi_have_failed(job->rank_pmi)) {
         step = START_STEP_DESCRIPTORS;
-        rc = rank_start(&start, &error);
+        rc = take_input(job, index, start.rank, &start.stdin_fd);
+        if (rc == 0)
+            rc = rank_start(&start, &error);
     }
-    if (takes_stdin)
-        daemon_close_input_fd(job);
-    daemon_job_feed_given(job, index);
+    leave_input(job, index, start.rank, start.stdin_fd);
     if (rc < 0)
         start_failed(job, index, rc, step);
 }

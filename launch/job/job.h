@@ -221,7 +221,8 @@ enum job_operation {
     JOB_OPERATION_SURVEY,
     JOB_OPERATION_DOCTOR,
     JOB_OPERATION_STOPPED, /* all processes wait for a debugger; they do not know of it */
-    JOB_OPERATION_STAGE    /* a step of a transfer of files; its owner is not a job */
+    JOB_OPERATION_STAGE,   /* a step of a transfer of files; its owner is not a job */
+    JOB_OPERATION_INPUT    /* a piece of input for all processes has been taken */
 };
 
 /* Name of the set of all nodes of a job, for one kind of operation of the services. */

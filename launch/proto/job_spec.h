@@ -57,6 +57,9 @@ enum job_modex {
 /* As the rank that gets stdin: none does, but each has separate input (launch/proto/feed.h). */
 #define JOB_STDIN_EACH (UINT32_MAX - 2)
 
+/* Each gets all of it (launch/proto/input_piece.h). */
+#define JOB_STDIN_ALL (UINT32_MAX - 1)
+
 /* A key that processes of a spawned job find in their own key-value space. */
 struct job_preput {
     char *key;
@@ -73,7 +76,7 @@ struct job_spec {
     uint32_t apps_count;
     uint8_t stage;           /* JOB_STAGE_* */
     uint8_t report_bindings; /* draw the cores of each process; for the root only */
-    uint32_t stdin_rank;     /* the rank that gets stdin; UINT32_MAX = none, or JOB_STDIN_EACH */
+    uint32_t stdin_rank;     /* the rank that gets stdin; UINT32_MAX = none, or JOB_STDIN_* */
     enum job_on_failure on_failure;
     enum job_modex modex;
     enum pmi_stop stop;

@@ -88,6 +88,8 @@ enum job_message {
     /* request of a place that is asked itself, and of a client to the root: struct load_request; its reply: i32
      * status, struct load */
     JOB_MESSAGE_LOAD,
+    /* broadcast: input for all processes of a job (launch/proto/input_piece.h) */
+    JOB_MESSAGE_STDIN_ALL,
     JOB_MESSAGE_COUNT
 };
 

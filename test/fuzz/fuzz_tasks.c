@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What --tasks reads: input for each process and its ends on the way (launch/proto/feed.h), frames between the
- * client and its workers (launch/proto/task_frame.h), a list of tasks and a joblog (launch/cli/request/task_list.h).
+ * client and its workers (launch/proto/task_frame.h), a list of tasks and a joblog (launch/cli/request/task_list.h);
+ * and input for all processes (launch/proto/input_piece.h).
  * The first byte chooses.  What a frame holds is written again the same.
  */
 #include "config.h"
 
 #include "launch/cli/request/task_list.h"
 #include "launch/proto/feed.h"
+#include "launch/proto/input_piece.h"
 #include "launch/proto/task_frame.h"
 #include "test/fuzz/fuzz.h"
 
@@ -37,6 +39,42 @@ static void read_feed(const uint8_t *data, size_t bytes)
     if (feed_lost_decode(&job, &places, &reader) == 0)
         ranges_fini(&places);
     buffer_fini(&again);
+}
+
+static void read_piece(const uint8_t *data, size_t bytes)
+{
+    struct input_piece piece, again;
+    struct wire_reader reader;
+    struct message *message;
+
+    wire_reader_init(&reader, data, bytes);
+    if (input_piece_decode(&piece, &reader) < 0)
+        return;
+    message = input_piece_message(&piece);
+    wire_reader_init(&reader, message->data + 1, message->length_bytes - 1);
+    assert(input_piece_decode(&again, &reader) == 0);
+    assert(again.job == piece.job && again.offset == piece.offset &&
+           again.generation == piece.generation && again.is_end == piece.is_end);
+    assert(ranges_contains_all(&again.places, &piece.places));
+    assert(again.data.length_bytes == piece.data.length_bytes);
+    message_release(message);
+    input_piece_fini(&again);
+    input_piece_fini(&piece);
+}
+
+static void put_piece(struct buffer *out)
+{
+    struct input_piece piece = {.job = 1,
+                                .offset = 65536,
+                                .generation = 2,
+                                .data = {.data = (const unsigned char *)"x", .length_bytes = 1}};
+    struct message *message;
+
+    ranges_add(&piece.places, 1, 3);
+    message = input_piece_message(&piece);
+    buffer_append(out, message->data + 1, message->length_bytes - 1);
+    message_release(message);
+    ranges_fini(&piece.places);
 }
 
 static void take_task(void *context, uint32_t task)
@@ -126,7 +164,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
 
     if (data_bytes == 0)
         return 0;
-    switch (fuzz_choice(data[0], 5)) {
+    switch (fuzz_choice(data[0], 6)) {
     case 0:
         read_feed(data + 1, data_bytes - 1);
         break;
@@ -138,6 +176,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
         break;
     case 3:
         read_list(data + 1, data_bytes - 1, command);
+        break;
+    case 5:
+        read_piece(data + 1, data_bytes - 1);
         break;
     default:
         read_joblog(data + 1, data_bytes - 1);
@@ -176,14 +217,16 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
     const struct feed feed = {.job = 1, .rank = 2};
     struct buffer sample = {0};
 
-    if (number > 4)
+    if (number > 5)
         return 0;
-    if (number < 2)
+    if (number < 2 || number == 5)
         wire_put_u8(&sample, (uint8_t)number);
     if (number == 0)
         feed_encode(&feed, &sample);
     else if (number == 1)
         put_frames(&sample);
+    else if (number == 5)
+        put_piece(&sample);
     else
         buffer_append_string(&sample, texts[number - 2]);
     return fuzz_hand_over(&sample, buffer, buffer_bytes);

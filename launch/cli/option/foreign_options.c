@@ -113,7 +113,7 @@ const struct foreign_option foreign_options[] = {
      "not needed: --mpi chooses the interfaces to offer"},
     {"memory-alloc-kinds initial-errhandler", ANY, "not supported: set it in the program"},
     /* Input and output */
-    {"i input", "stdin", "use --stdin RANK|none, and redirect standard input with < FILE"},
+    {"i input", "stdin", "use --stdin RANK|all|none, and redirect standard input with < FILE"},
     {"o output-filename output-directory outfile outfile-pattern", "output",
      "use --output FILE.%r, a file for each rank, or FILE, one for all"},
     {"e errfile errfile-pattern", "error",

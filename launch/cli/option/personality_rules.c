@@ -302,7 +302,7 @@ static const struct personality_rule mpirun_rules[] = {
     FLAG("nooversubscribe allow-run-as-root novm q quiet set-sid", ""),
     FLAG("tag-output", "--label"),
     FLAG("report-bindings", "--report-bindings"),
-    PARTS("stdin", "--stdin", "RANK|none", input_ranks),
+    PARTS("stdin", "--stdin", "RANK|all|none", input_ranks),
     FLAG("continuous", "--on-failure continue"),
     {.names = NULL}};
 
@@ -325,7 +325,7 @@ static const struct personality_rule srun_rules[] = {
     FLAG("s oversubscribe", ""),
     FLAG("overlap exact exclusive", ""),
     FLAG("l label", "--label"),
-    PARTS("i input", "--stdin", "RANK|none", input_ranks),
+    PARTS("i input", "--stdin", "RANK|all|none", input_ranks),
     PARTS("mpi", "--mpi", "LIST", interfaces),
     CONVERT("t time", "MINUTES|H:M:S: --timeout in seconds", convert_time),
     {.names = "K kill-on-bad-exit",

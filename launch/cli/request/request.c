@@ -332,11 +332,15 @@ static int choose_input(const char *text, uint32_t processes, uint32_t *ret_rank
         *ret_rank = UINT32_MAX;
         return 0;
     }
+    if (strcmp(text, "all") == 0) {
+        *ret_rank = JOB_STDIN_ALL;
+        return 0;
+    }
     if (processes == 0) /* counted once the nodes are known */
         processes = PLACEMENT_PROCESSES_MAX;
     if (options_number(text, 0, processes - 1, ret_rank) < 0)
         return error_set(error, -EINVAL,
-                         "option --stdin: '%.80s' is not a rank from 0 to %u or none", text,
+                         "option --stdin: '%.80s' is not a rank from 0 to %u, all or none", text,
                          processes - 1);
     return 0;
 }

@@ -193,6 +193,10 @@ static void test_values(void)
         is_uint(request.job.mpi, 0, "nothing is offered");
         request_fini(&request);
     }
+    if (accepts("run --stdin all prog", &request)) {
+        is_uint(request.job.stdin_rank, JOB_STDIN_ALL, "all read");
+        request_fini(&request);
+    }
     if (accepts("run --virtual-nodes 3 --per-node 2 prog", &request)) {
         is_uint(request.job.processes, 6, "so many on each");
         is_int(request.job.placement.rules[0].per, 2, "by node count");
@@ -280,8 +284,8 @@ static void test_refusals(void)
     refuses("run --starter rsh prog", "option --starter: 'rsh'");
     refuses("run --starter virtual prog", "virtual needs --virtual-nodes");
     refuses("run --ssh-agent x --virtual-nodes 2 prog", "option --ssh-agent: ");
-    refuses("run --stdin 8 prog", "option --stdin: '8' is not a rank from 0 to 7");
-    refuses("run --stdin all prog", "option --stdin: 'all'");
+    refuses("run --stdin 8 prog", "option --stdin: '8' is not a rank from 0 to 7, all or none");
+    refuses("run --stdin every prog", "option --stdin: 'every'");
     refuses("run --tmpdir rel prog", "option --tmpdir: 'rel' is not an absolute path");
     refuses("run --banyand rel prog", "option --banyand: 'rel' is not an absolute path");
     refuses("run -x NOT_SET prog", "option -x: 'NOT_SET' is not set here");
