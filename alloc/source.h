@@ -54,7 +54,8 @@ struct source {
     const char *present[4];
     /* And, if not NULL, this file can be read, or one of those that are read names another. */
     const char *present_file;
-    const char *job[3]; /* variables with the job's id: the first that is set counts */
+    const char *job[3];   /* variables with the job's id: the first that is set counts */
+    const char *job_name; /* the variable with its name; NULL: there is none */
     /* All variables that are read, also as paths; '*' is any text. */
     const char *reads;
     /* Fills the builder and ends with source_reading_finish. */

@@ -256,13 +256,16 @@ static int say_about(const char *directory, struct error *error)
 {
     struct source_environment *sources = source_environment_create(environ);
     char *job = source_environment_job(source_environment_ops(sources));
+    char *name = source_environment_job_name(source_environment_ops(sources));
     struct session_about about = {.version = ""};
     int rc;
 
     snprintf(about.version, sizeof about.version, "%s", session_about_version());
-    snprintf(about.job, sizeof about.job, "%s", job ? job : "");
+    session_about_set(about.job, job);
+    session_about_set(about.name, name);
     rc = session_about_write(directory, &about, error);
     free(job);
+    free(name);
     source_environment_destroy(sources);
     return rc;
 }

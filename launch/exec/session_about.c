@@ -24,13 +24,23 @@ const char *session_about_version(void)
     return PACKAGE_VERSION " (control " TEXT_OF(CONTROL_VERSION) ")";
 }
 
+void session_about_set(char value[SESSION_ABOUT_BYTES], const char *text)
+{
+    snprintf(value, SESSION_ABOUT_BYTES, "%s", text != NULL ? text : "");
+    for (; *value != '\0'; value++)
+        if ((unsigned char)*value < ' ' || *value == 0x7f)
+            *value = ' ';
+}
+
 void session_about_print(const struct session_about *about, struct buffer *out)
 {
     assert(about->version[0] != '\0' && strchr(about->version, '\n') == NULL);
-    assert(strchr(about->job, '\n') == NULL);
+    assert(strchr(about->job, '\n') == NULL && strchr(about->name, '\n') == NULL);
     buffer_printf(out, "version %s\n", about->version);
     if (about->job[0] != '\0')
         buffer_printf(out, "job %s\n", about->job);
+    if (about->name[0] != '\0')
+        buffer_printf(out, "name %s\n", about->name);
 }
 
 /* The value of a line "KEY VALUE"; "" if it is another. */
@@ -53,6 +63,7 @@ int session_about_parse(const char *text, struct session_about *ret_about)
 
         take_line(text, bytes, "version", about.version);
         take_line(text, bytes, "job", about.job);
+        take_line(text, bytes, "name", about.name);
         text += bytes + (text[bytes] == '\n');
     }
     if (about.version[0] == '\0')

@@ -16,7 +16,11 @@
 struct session_about {
     char version[SESSION_ABOUT_BYTES]; /* session_about_version() of the root */
     char job[SESSION_ABOUT_BYTES];     /* "slurm 4711"; "": none */
+    char name[SESSION_ABOUT_BYTES];    /* of that job; "": none */
 };
+
+/* Sets one of them: on one line, cut if it is too long; NULL: "". */
+void session_about_set(char value[SESSION_ABOUT_BYTES], const char *text);
 
 /* Of this program: roots and clients of the same one understand each other. */
 const char *session_about_version(void);

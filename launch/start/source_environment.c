@@ -189,6 +189,16 @@ const struct source_ops *source_environment_ops(const struct source_environment 
     return &environment->ops;
 }
 
+char *source_environment_job_name(const struct source_ops *ops)
+{
+    const struct source *source = source_detect(ops);
+    const char *value = source != NULL && source->job_name != NULL
+                            ? ops->variable(ops->context, source->job_name)
+                            : NULL;
+
+    return value != NULL && value[0] != '\0' ? memory_copy_string(value) : NULL;
+}
+
 char *source_environment_job(const struct source_ops *ops)
 {
     const struct source *source = source_detect(ops);

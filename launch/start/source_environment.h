@@ -21,6 +21,8 @@ const struct source_ops *source_environment_ops(const struct source_environment 
 
 /* The scheduler's job in which this is, as "slurm 4711"; NULL: none.  The caller frees it. */
 char *source_environment_job(const struct source_ops *ops);
+/* The name that its user has given to it, any text; NULL: none.  The caller frees it. */
+char *source_environment_job_name(const struct source_ops *ops);
 
 /* Decodes R of version 1 (RFC 20), JSON in text.  ret_resources points into what
  * source_environment_destroy frees.  In the open for tests. */

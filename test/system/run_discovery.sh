@@ -53,6 +53,24 @@ is_in - "and is not taken" -v
 like "$err" "not in the instance $second: it is of banyan 0.0 \(control 1\), this is" "which is said with -v"
 verb stop --instance "$second"
 
+# It knows the scheduler's job in which it was started.
+scheduler_job='import json, sys
+got = json.load(sys.stdin)
+print(json.dumps((got if type(got) is dict else got[0])["scheduler_job"]))'
+third=$(SLURM_JOB_ID=4711 SLURM_JOB_NAME='two words' SLURM_JOB_NODELIST=$(uname -n) SLURM_TASKS_PER_NODE=1 \
+    "$banyan" start --daemonize --virtual-nodes 1)
+export BANYAN_INSTANCE=$third
+like "$("$banyan" status)" $'\njob of    slurm: 4711, two words\n' "status shows the scheduler's job"
+expected='{"scheduler": "slurm", "job": "4711", "name": "two words"}'
+is "$("$banyan" status --json | python3 -c "$scheduler_job")" "$expected" "also in JSON"
+"$banyan" run --detach sleep 600 >/dev/null
+is "$("$banyan" ps --json | python3 -c "$scheduler_job")" "$expected" "so does each job of ps"
+verb stop --now
+unset BANYAN_INSTANCE
+PBS_JOBID=9.server PBS_JOBNAME=night "$banyan" run --host localhost --json "$scratch/record" true
+is "$(python3 -c "$scheduler_job" <"$scratch/record")" \
+    '{"scheduler": "pbs", "job": "9.server", "name": "night"}' "and the record of a run"
+
 # What a dead root leaves is no instance.
 dir=$("$banyan" start --daemonize --virtual-nodes 1)
 root=$("$banyan" status --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["root"])')

@@ -13,6 +13,7 @@
 #include <jansson.h>
 
 #include "base/time.h"
+#include "launch/cli/client/scheduler_job.h"
 #include "launch/cli/option/json_text.h"
 
 static const char *const phase_names[RUN_PHASE_COUNT] = {
@@ -96,6 +97,7 @@ static json_t *json_run(const struct run_summary *record, const struct run_reque
     json_object_set_new(run, "session", json_string(request->instance.session));
     json_object_set_new(run, "command", json_command(job->apps[0].argv));
     json_object_set_new(run, "starter", json_string(starter_names[request->instance.starter]));
+    json_object_set_new(run, "scheduler_job", scheduler_job_json_own());
     json_object_set_new(run, "radix", json_integer(request->instance.radix));
     json_object_set_new(run, "nodes", json_integer(allocation_nodes(&request->allocation)));
     json_object_set_new(run, "nodes_used", json_integer(record->nodes_used));

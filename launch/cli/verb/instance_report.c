@@ -12,6 +12,7 @@
 #include <jansson.h>
 
 #include "base/memory.h"
+#include "launch/cli/client/scheduler_job.h"
 #include "launch/cli/option/json_text.h"
 #include "launch/cli/verb/node_report.h"
 
@@ -162,6 +163,11 @@ static json_t *json_command(const struct pmi_job_facts *job)
     return value;
 }
 
+static json_t *json_scheduler(const struct instance_report *report)
+{
+    return scheduler_job_json(report->scheduler_job, report->scheduler_name);
+}
+
 static json_t *json_job(const struct instance_report *report, const struct pmi_job_facts *job)
 {
     json_t *object = json_object();
@@ -171,6 +177,7 @@ static json_t *json_job(const struct instance_report *report, const struct pmi_j
     json_object_set_new(object, "processes", json_integer(job->size));
     json_object_set_new(object, "nodes", json_places(report, &job->places));
     json_object_set_new(object, "command", json_command(job));
+    json_object_set_new(object, "scheduler_job", json_scheduler(report));
     return object;
 }
 
@@ -214,6 +221,7 @@ static json_t *json_status(const struct instance_report *report, const char *sin
     json_object_set_new(object, "instance", json_text(report->directory));
     json_object_set_new(object, "root", json_integer(report->root));
     json_object_set_new(object, "since", json_text(since));
+    json_object_set_new(object, "scheduler_job", json_scheduler(report));
     json_object_set_new(object, "nodes", json_integer(hostlist_count(report->list->names)));
     json_object_set_new(object, "names", json_names(report->list));
     json_object_set_new(object, "states", json_states(sum));
@@ -233,15 +241,29 @@ static void print_states(const struct node_report_sum *sum, struct buffer *out)
     }
 }
 
+static void print_scheduler(const struct instance_report *report, struct buffer *out)
+{
+    const char *job = strchr(report->scheduler_job, ' ');
+
+    if (job == NULL)
+        return;
+    buffer_printf(out, "job of    %.*s:%s", (int)(job - report->scheduler_job),
+                  report->scheduler_job, job);
+    if (report->scheduler_name[0] != '\0')
+        buffer_printf(out, ", %s", report->scheduler_name);
+    buffer_append_string(out, "\n");
+}
+
 static void print_status(const struct instance_report *report, const char *since,
                          const struct node_report_sum *sum, struct buffer *out)
 {
     uint64_t processes;
     uint32_t jobs = count_jobs(report->facts, &processes);
 
-    buffer_printf(out, "instance  %s\nroot      process %u%s%s\nnodes     %u: ", report->directory,
-                  report->root, since[0] != '\0' ? ", since " : "", since,
-                  hostlist_count(report->list->names));
+    buffer_printf(out, "instance  %s\nroot      process %u%s%s\n", report->directory, report->root,
+                  since[0] != '\0' ? ", since " : "", since);
+    print_scheduler(report, out);
+    buffer_printf(out, "nodes     %u: ", hostlist_count(report->list->names));
     hostlist_print(report->list->names, out);
     print_states(sum, out);
     buffer_printf(out, "\nslots     %llu", (unsigned long long)sum->slots);

@@ -16,8 +16,10 @@
 
 struct instance_report {
     const char *directory;
-    uint32_t root; /* process */
-    time_t since;  /* 0: not known */
+    uint32_t root;              /* process */
+    time_t since;               /* 0: not known */
+    const char *scheduler_job;  /* in which it was started: "slurm 4711"; "": none */
+    const char *scheduler_name; /* of that job; "": none */
     const struct allocation *roster;
     const struct pmi_instance_facts *facts;
     const struct node_list *list;       /* of the nodes, for the status */

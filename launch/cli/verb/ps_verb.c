@@ -14,6 +14,7 @@
 #include "launch/cli/verb/instance_report.h"
 #include "launch/cli/verb/instance_verb.h"
 #include "launch/cli/verb/verb_output.h"
+#include "launch/exec/session_about.h"
 #include "launch/proto/control.h"
 
 static const struct option_rule status_rules[] = {
@@ -74,12 +75,16 @@ static time_t time_begun(const char *directory)
     return begun;
 }
 
+/* about: empty; the report points into it. */
 static void report_of(const struct instance_client *client, const struct pmi_instance_facts *facts,
-                      struct instance_report *ret_report)
+                      struct session_about *about, struct instance_report *ret_report)
 {
+    (void)session_about_read(client->directory, about); /* without, no job is shown */
     *ret_report = (struct instance_report){.directory = client->directory,
                                            .root = (uint32_t)client->root,
                                            .since = time_begun(client->directory),
+                                           .scheduler_job = about->job,
+                                           .scheduler_name = about->name,
                                            .roster = &client->roster,
                                            .facts = facts};
 }
@@ -89,6 +94,7 @@ static int show_status(struct instance_client *client, const struct instance_set
 {
     struct instance_report report;
     struct pmi_instance_facts facts;
+    struct session_about about = {.version = ""};
     char none[] = "";
     const struct node_list_request all = {.order = NODE_LIST_SHOW, .names = none};
     struct node_list nodes;
@@ -100,7 +106,7 @@ static int show_status(struct instance_client *client, const struct instance_set
         return rc;
     rc = instance_client_nodes(client, &all, &nodes, error);
     if (rc == 0) {
-        report_of(client, &facts, &report);
+        report_of(client, &facts, &about, &report);
         report.list = &nodes;
         instance_report_status(&report, settings->json, &text);
         node_list_fini(&nodes);
@@ -195,12 +201,13 @@ static int list(struct instance_client *client, const struct instance_settings *
 {
     struct instance_report report;
     struct pmi_instance_facts facts;
+    struct session_about about = {.version = ""};
     struct buffer text = {0};
     int rc = instance_client_jobs(client, &facts, error);
 
     if (rc < 0)
         return rc;
-    report_of(client, &facts, &report);
+    report_of(client, &facts, &about, &report);
     if (words[0] == NULL && settings->processes == 0) {
         instance_report_jobs(&report, settings->json, &text);
     } else {

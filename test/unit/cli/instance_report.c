@@ -16,6 +16,8 @@ static struct pmi_node_facts nodes[2];
 static struct node_list states;
 static struct instance_report report = {.directory = "/tmp/banyan-0/1.0",
                                         .root = 4711,
+                                        .scheduler_job = "",
+                                        .scheduler_name = "",
                                         .roster = &roster,
                                         .facts = &facts,
                                         .list = &states};
@@ -100,6 +102,42 @@ static void test_json(void)
     buffer_fini(&text);
 }
 
+/* Of a scheduler: with and without a name. */
+static void test_scheduler(void)
+{
+    struct buffer text = {0};
+    json_t *status, *list, *job;
+
+    report.scheduler_job = "slurm 4711";
+    instance_report_status(&report, 0, &text);
+    has_string(buffer_string(&text), "\njob of    slurm: 4711\nnodes ", "the scheduler's job");
+    report.scheduler_name = "two words";
+    buffer_clear(&text);
+    instance_report_status(&report, 0, &text);
+    has_string(buffer_string(&text), "\njob of    slurm: 4711, two words\nnodes ", "and its name");
+    buffer_clear(&text);
+    instance_report_status(&report, 1, &text);
+    status = json_loads(buffer_string(&text), 0, NULL);
+    job = json_object_get(status, "scheduler_job");
+    is_string(json_string_value(json_object_get(job, "scheduler")), "slurm", "in JSON: whose");
+    is_string(json_string_value(json_object_get(job, "job")), "4711", "which");
+    is_string(json_string_value(json_object_get(job, "name")), "two words", "its name");
+    buffer_clear(&text);
+    instance_report_jobs(&report, 1, &text);
+    list = json_loads(buffer_string(&text), 0, NULL);
+    ok(json_equal(json_object_get(json_array_get(list, 0), "scheduler_job"), job),
+       "each job of ours has it");
+    json_decref(list);
+    json_decref(status);
+    report.scheduler_job = report.scheduler_name = "";
+    buffer_clear(&text);
+    instance_report_status(&report, 1, &text);
+    status = json_loads(buffer_string(&text), 0, NULL);
+    ok(json_is_null(json_object_get(status, "scheduler_job")), "null where there is none");
+    json_decref(status);
+    buffer_fini(&text);
+}
+
 /* Two nodes are used, two drained. */
 static void make_list(void)
 {
@@ -141,6 +179,7 @@ int main(void)
         "    3      6  n1                -                   -  -          killed by signal 64\n",
         "processes, in order");
     test_json();
+    test_scheduler();
     pmi_node_facts_fini(&nodes[0]);
     pmi_node_facts_fini(&nodes[1]);
     pmi_instance_facts_fini(&facts);

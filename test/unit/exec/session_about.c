@@ -16,14 +16,24 @@
 static void test_text(void)
 {
     struct session_about about = {.version = "1.0 (control 7)", .job = "slurm 4711"}, back;
+    char long_name[2 * SESSION_ABOUT_BYTES];
     struct buffer text = {0};
     char line[2 * SESSION_ABOUT_BYTES];
 
+    session_about_set(about.name, "my\njob\x1b");
     session_about_print(&about, &text);
-    is_string(buffer_string(&text), "version 1.0 (control 7)\njob slurm 4711\n", "both lines");
+    is_string(buffer_string(&text), "version 1.0 (control 7)\njob slurm 4711\nname my job \n",
+              "a line for each");
     is_int(session_about_parse(buffer_string(&text), &back), 0, "are read");
     is_string(back.version, about.version, "version");
     is_string(back.job, about.job, "job");
+    is_string(back.name, "my job ", "name");
+    memset(long_name, 'x', sizeof(long_name) - 1);
+    long_name[sizeof(long_name) - 1] = '\0';
+    session_about_set(about.name, long_name);
+    is_uint(strlen(about.name), SESSION_ABOUT_BYTES - 1, "a long name is cut");
+    session_about_set(about.name, NULL);
+    is_string(about.name, "", "none");
     buffer_fini(&text);
     is_int(session_about_parse("version 2\nweather fine\njo\nversio", &back), 0,
            "what nobody knows is ignored");

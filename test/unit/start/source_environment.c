@@ -134,6 +134,25 @@ static void test_job(const char *variable, const char *expected)
     source_environment_destroy(environment);
 }
 
+static void test_job_name(const char *const *words, const char *expected)
+{
+    struct source_environment *environment = source_environment_create((char *const *)words);
+    char *name = source_environment_job_name(source_environment_ops(environment));
+
+    is_string(name != NULL ? name : "none", expected, "the name of the job of %s", words[0]);
+    free(name);
+    source_environment_destroy(environment);
+}
+
+static void test_job_names(void)
+{
+    test_job_name((const char *const[]){"SLURM_JOB_ID=7", "SLURM_JOB_NAME=a b", NULL}, "a b");
+    test_job_name((const char *const[]){"LSB_JOBID=7", "LSB_JOBNAME=l", NULL}, "l");
+    test_job_name((const char *const[]){"PBS_JOBID=7", "PBS_JOBNAME=p", NULL}, "p");
+    test_job_name((const char *const[]){"PBS_JOBID=8", "SLURM_JOB_NAME=old", NULL}, "none");
+    test_job_name((const char *const[]){"SLURM_JOB_NAME=old", NULL}, "none");
+}
+
 int main(void)
 {
     struct source_environment *environment = source_environment_create(variables);
@@ -151,6 +170,7 @@ int main(void)
     test_job("SLURM_JOBID=8", "slurm 8");
     test_job("PBS_JOBID=9.server", "pbs 9.server");
     test_job("JOB_ID=1", "none");
+    test_job_names();
     source_environment_destroy(environment);
     command = memory_printf("/bin/rm -rf %s", scratch);
     is_int(system(command), 0, "the scratch directory is removed");
