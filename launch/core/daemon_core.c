@@ -220,7 +220,8 @@ static void on_broadcast(struct daemon_core *core, const struct daemon_event *ev
 
     if (!daemon_core_notice_broadcast(core, event->message) &&
         !daemon_core_stage_broadcast(core, event->message) &&
-        !daemon_core_input_broadcast(core, event->message))
+        !daemon_core_input_broadcast(core, event->message) &&
+        !daemon_core_progress_broadcast(core, event->message))
         daemon_core_job(core, &broadcast);
 }
 

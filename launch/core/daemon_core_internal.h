@@ -52,6 +52,7 @@ struct daemon_core {
     struct list inquiries;       /* root: struct inquiry (daemon_core_request.c) */
     struct list activities;      /* root: struct activity_inquiry (daemon_core_activity.c) */
     struct list loads;           /* struct load_inquiry (daemon_core_load.c) */
+    struct list polls;           /* root: struct progress_poll (daemon_core_progress.c) */
     struct list removals;        /* root: struct removal (daemon_core_nodes.c) */
     struct stage_root *stage;    /* root: files on their way to the nodes */
     struct list stage_due;       /* struct stage_due (daemon_core_stage.c) */
@@ -230,6 +231,18 @@ void daemon_core_load_gone(struct daemon_core *core, uint32_t client);
 int daemon_core_load_reply(struct daemon_core *core, const struct daemon_event *event);
 void daemon_core_load_due(struct daemon_core *core);
 void daemon_core_load_close(struct daemon_core *core);
+/* daemon_core_progress.c: how far jobs are. */
+void daemon_core_progress_open(struct daemon_core *core);
+/* Root: JOB_MESSAGE_PROGRESS of a client; reader stands at the data. */
+void daemon_core_progress_client(struct daemon_core *core, uint32_t client, uint32_t request,
+                                 struct wire_reader *reader);
+/* 1 if the broadcast is one. */
+int daemon_core_progress_broadcast(struct daemon_core *core, const struct message *message);
+void daemon_core_progress_result(struct daemon_core *core, const struct daemon_event *event);
+/* Root: the job has ended; a client has gone. */
+void daemon_core_progress_forget(struct daemon_core *core, uint32_t job);
+void daemon_core_progress_gone(struct daemon_core *core, uint32_t client);
+void daemon_core_progress_close(struct daemon_core *core);
 
 /* daemon_core_stage.c: files for the nodes. */
 void daemon_core_stage_open(struct daemon_core *core);

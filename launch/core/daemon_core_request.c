@@ -176,6 +176,8 @@ void daemon_core_request_client(struct daemon_core *core, uint32_t client,
         daemon_core_activity_client(core, client, request->request, &reader);
     else if (request->kind == JOB_MESSAGE_LOAD)
         daemon_core_load_client(core, client, request->request, &reader);
+    else if (request->kind == JOB_MESSAGE_PROGRESS)
+        daemon_core_progress_client(core, client, request->request, &reader);
     else if (request->kind == JOB_MESSAGE_STAGE)
         daemon_core_stage_request(core, client, request);
     else
@@ -194,12 +196,14 @@ void daemon_core_request_gone(struct daemon_core *core, uint32_t client)
         inquiry_free(inquiry);
     daemon_core_activity_gone(core, client);
     daemon_core_load_gone(core, client);
+    daemon_core_progress_gone(core, client);
 }
 
 void daemon_core_request_open(struct daemon_core *core)
 {
     list_init(&core->inquiries);
     daemon_core_activity_open(core);
+    daemon_core_progress_open(core);
 }
 
 void daemon_core_request_close(struct daemon_core *core)
@@ -209,4 +213,5 @@ void daemon_core_request_close(struct daemon_core *core)
     while ((node = list_first(&core->inquiries)) != NULL)
         inquiry_free(list_entry(node, struct inquiry, node));
     daemon_core_activity_close(core);
+    daemon_core_progress_close(core);
 }

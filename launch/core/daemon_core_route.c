@@ -246,6 +246,8 @@ void daemon_core_route_result(struct daemon_core *core, const struct daemon_even
         daemon_core_stage_result(core, event);
     else if (event->key->kind == JOB_OPERATION_INPUT)
         daemon_core_input_result(core, event);
+    else if (event->key->kind == JOB_OPERATION_PROGRESS)
+        daemon_core_progress_result(core, event);
     else
         daemon_core_job(core, &result);
 }

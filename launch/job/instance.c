@@ -61,6 +61,21 @@ uint32_t instance_part_rank(const struct instance *instance, const struct job_lo
     return placement_map_rank(&local->map, instance->place - 1, index);
 }
 
+int instance_part_is_starting(const struct instance *instance, uint32_t number, uint32_t index)
+{
+    const struct job_part *part = instance_find_part(instance, number);
+
+    assert(part && index < part->local.count);
+    return part->rank_states[index] == RANK_STARTING;
+}
+
+void instance_lost_places(const struct instance *instance, struct ranges *places)
+{
+    assert(instance->root != NULL);
+    ranges_add_all(places, &instance->root->absent);
+    ranges_add_all(places, &instance->root->dead);
+}
+
 int instance_part_has_ended(const struct instance *instance, uint32_t number, uint32_t index)
 {
     const struct job_part *part = instance_find_part(instance, number);

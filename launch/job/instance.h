@@ -33,6 +33,7 @@ void instance_step(struct instance *instance, const struct job_event *event,
 const struct job_local *instance_part(const struct instance *instance, uint32_t number);
 uint32_t instance_part_rank(const struct instance *instance, const struct job_local *local,
                             uint32_t index);
+int instance_part_is_starting(const struct instance *instance, uint32_t number, uint32_t index);
 int instance_part_has_ended(const struct instance *instance, uint32_t number, uint32_t index);
 /* Roster at this place; NULL before it has arrived. */
 const struct allocation *instance_roster(const struct instance *instance);
@@ -44,6 +45,8 @@ const struct placement_map *instance_job_map(const struct instance *instance, ui
 /* The index of a rank's node; -ENOENT before the launch, or if there is no such rank. */
 int instance_job_find(const struct instance *instance, uint32_t number, uint32_t rank,
                       uint32_t *ret_node);
+/* Adds the places that have not joined, as far as it is known why, or are lost. */
+void instance_lost_places(const struct instance *instance, struct ranges *places);
 /* How far it is. */
 enum instance_job_state {
     INSTANCE_JOB_WAITING, /* for the instance, for what its nodes say of themselves, or for slots */

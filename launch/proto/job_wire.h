@@ -90,6 +90,8 @@ enum job_message {
     JOB_MESSAGE_LOAD,
     /* broadcast: input for all processes of a job (launch/proto/input_piece.h) */
     JOB_MESSAGE_STDIN_ALL,
+    /* broadcast: u32 number, u32 generation of the gather; of a client: u32 number (progress.h) */
+    JOB_MESSAGE_PROGRESS,
     JOB_MESSAGE_COUNT
 };
 

@@ -113,6 +113,7 @@ void front_end_say_end(struct front_end *front)
     if (front->said_end)
         return;
     front->said_end = 1;
+    front_end_progress_close(front);
     output_writer_release(front->writer);
     front_end_phase(front, RUN_PHASE_ENDED);
     if (front->record.text[0] != '\0')
@@ -282,6 +283,7 @@ static void close_files(struct front_end *front)
 static void front_end_close(struct front_end *front)
 {
     close_files(front);
+    front_end_progress_close(front);
     front_end_close_user(front);
     front_end_stage_close(front);
     buffer_fini(&front->early);
@@ -357,6 +359,7 @@ static int front_end_live(struct front_end *front, struct run_request *request, 
         front_end_phase(front, RUN_PHASE_FORKED);
     front_end_open_user(front);
     front_end_attach_root(front, channel_fd);
+    front_end_progress_open(front);
     loop_run(front->loop);
     front_end_close(front);
     return 0;

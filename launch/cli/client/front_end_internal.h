@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The front end's parts: front_end.c (life and end), front_end_activity.c (what ranks do at a time-out), front_end_root.c (messages and end of the
+ * The front end's parts: front_end.c (life and end), front_end_activity.c (what ranks do at a time-out), front_end_progress.c (the line on a terminal), front_end_root.c (messages and end of the
  * root), front_end_user.c (the user's input and signals).  For them only.
  */
 #ifndef LAUNCH_CLI_CLIENT_FRONT_END_INTERNAL_H
@@ -20,8 +20,10 @@
 #define FRONT_SIGNALS_MAX 8
 /* Of the question what ranks do; those of a transfer of files are counted from 1. */
 #define FRONT_ACTIVITY_REQUEST UINT32_MAX
+#define FRONT_PROGRESS_REQUEST (UINT32_MAX - 1)
 
 struct front_end;
+struct front_progress;
 struct stage_files;
 struct stage_sender;
 
@@ -60,6 +62,8 @@ struct front_end {
     int reader_moved; /* something was written since the last check */
     int reader_owes;  /* something was queued at the last check */
 
+    struct front_progress *progress; /* NULL: stderr is not a terminal, or it is no longer shown */
+
     struct stage_files *stage_files;   /* NULL: nothing is staged */
     struct stage_sender *stage_sender; /* from its acceptance on */
     struct loop_timer *stage_timer;
@@ -92,6 +96,15 @@ void front_end_phase(struct front_end *front, enum run_phase phase);
 int front_end_activity_ask(struct front_end *front);
 /* CONTROL_ANSWER; -EBADMSG */
 int front_end_activity_answer(struct front_end *front, const struct control_answer *answer);
+
+/* front_end_progress.c */
+void front_end_progress_open(struct front_end *front);
+/* All processes run. */
+void front_end_progress_started(struct front_end *front);
+/* CONTROL_ANSWER; -EBADMSG */
+int front_end_progress_answer(struct front_end *front, const struct control_answer *answer);
+/* It is of no more interest; NULL is fine, also at other times. */
+void front_end_progress_close(struct front_end *front);
 
 /* front_end_root.c */
 void front_end_attach_root(struct front_end *front, int channel_fd);

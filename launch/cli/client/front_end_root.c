@@ -47,6 +47,7 @@ static void on_started(struct front_end *front, uint32_t job, struct wire_reader
     front->record.nodes_used = started.nodes;
     front->record.processes = started.processes;
     front_end_phase(front, RUN_PHASE_STARTED);
+    front_end_progress_started(front);
     if (front->tasks != NULL)
         task_run_started(front->tasks, started.processes);
     front_end_open_input(front);
@@ -195,8 +196,11 @@ static int on_answer(struct front_end *front, struct wire_reader *reader)
 
     if (control_answer_decode(&answer, reader) < 0)
         return -EBADMSG;
-    return answer.request == FRONT_ACTIVITY_REQUEST ? front_end_activity_answer(front, &answer)
-                                                    : front_end_stage_answer(front, &answer);
+    if (answer.request == FRONT_ACTIVITY_REQUEST)
+        return front_end_activity_answer(front, &answer);
+    if (answer.request == FRONT_PROGRESS_REQUEST)
+        return front_end_progress_answer(front, &answer);
+    return front_end_stage_answer(front, &answer);
 }
 
 static void on_message(void *context, uint8_t type, const void *payload, size_t payload_bytes)

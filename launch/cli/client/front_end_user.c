@@ -75,6 +75,7 @@ static void on_stop(void *context)
     struct front_signal *signal = context;
 
     send_signal(signal->front, SIGSTOP);
+    output_writer_status(signal->front->writer, NULL);
     loop_defer(signal->front->loop, stop_ourselves, signal);
 }
 

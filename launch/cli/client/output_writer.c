@@ -22,6 +22,7 @@
  * lacks credit because of it. */
 #define HELD_BYTES_MAX  (8u * 1024 * 1024)
 #define HELD_PIECES_MAX 4096u /* likewise; the list is searched */
+#define CLEAR_LINE      "\r\033[K"
 #define KEEP_BYTES_MAX  (1024u * 1024)
 /* Nobody reads a longer line as one: if it stalls others continue soon. */
 #define LONG_LINE_BYTES (64u * 1024)
@@ -62,6 +63,7 @@ struct sink {
         LINE_ENDED,  /* after a line that ended without a newline */
     } state;
     int failed;
+    int has_status; /* a line that passes is shown, and the cursor is in it */
 };
 
 struct output_writer {
@@ -126,6 +128,14 @@ static int sink_is_owner(const struct sink *sink, const struct output_piece *out
            sink->line_stream == output->stream;
 }
 
+/* Before anything is appended to what is ready. */
+static void sink_clear_status(struct sink *sink)
+{
+    if (sink->has_status)
+        buffer_append_string(&sink->ready, CLEAR_LINE);
+    sink->has_status = 0;
+}
+
 /* A label precedes each line, and each piece of a line that others have interrupted.  A line that
  * ended without a newline gets one before the next label. */
 static void sink_append_labelled(struct sink *sink, const struct output_piece *output)
@@ -188,6 +198,7 @@ static void sink_accept(struct sink *sink, const struct output_piece *output)
             sink_end_line(sink);
         return;
     }
+    sink_clear_status(sink);
     if (writer_has_labels(sink->writer))
         sink_append_labelled(sink, output);
     else
@@ -527,6 +538,7 @@ static void writer_fold_line(void *context, const struct output_fold_source *sou
 
     if (sink->failed || writer->discarding)
         return;
+    sink_clear_status(sink);
     output_label_append(&style, source->job, source->rank, time_ns, &sink->ready);
     buffer_append_string(&sink->ready, "[");
     if (source->job > 0)
@@ -613,6 +625,7 @@ void output_writer_message(struct output_writer *writer, const char *text)
     sink_check(sink);
     if (sink->failed)
         return;
+    sink_clear_status(sink);
     if (sink->state != LINE_START)
         buffer_append_string(&sink->ready, "\n");
     sink->line_open = 0;
@@ -622,11 +635,28 @@ void output_writer_message(struct output_writer *writer, const char *text)
     sink_flush_soon(sink);
 }
 
+void output_writer_status(struct output_writer *writer, const char *text)
+{
+    struct sink *sink = writer->messages;
+
+    sink_check(sink);
+    if (sink->failed || (text == NULL && !sink->has_status))
+        return;
+    if (text != NULL && (sink->state != LINE_START || sink_left(sink) > 0 || sink->held_count > 0))
+        return;
+    sink_clear_status(sink);
+    if (text != NULL)
+        buffer_append_string(&sink->ready, text);
+    sink->has_status = text != NULL;
+    sink_flush_soon(sink);
+}
+
 void output_writer_release(struct output_writer *writer)
 {
     struct sink *sink;
     size_t cursor = 0;
 
+    output_writer_status(writer, NULL);
     if (writer->fold != NULL)
         output_fold_release(writer->fold);
     while ((sink = next_sink(writer, &cursor)) != NULL) {

@@ -77,6 +77,10 @@ void output_writer_destroy(struct output_writer *writer);
 void output_writer_put(struct output_writer *writer, const struct output_piece *output);
 /* "banyan: text" as a separate line on stderr, after what was put before. */
 void output_writer_message(struct output_writer *writer, const char *text);
+/* Shows a line on stderr, a terminal, that is cleared before anything else is written there, or by NULL; it replaces
+ * the one before.  No effect while other output is being written, or a line of a rank is unfinished.  It must
+ * be shorter than the terminal is wide. */
+void output_writer_status(struct output_writer *writer, const char *text);
 /* No rank will finish its line: output held back is written at once. */
 void output_writer_release(struct output_writer *writer);
 /* Drops the queue and all further output of ranks; messages are still written. */

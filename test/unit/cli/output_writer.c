@@ -664,9 +664,51 @@ static void test_route_full(void)
     route_close(&test);
 }
 
+/* A line that passes. */
+static void test_status(void)
+{
+    struct bench bench;
+
+    bench_open(&bench, 0, 0);
+    output_writer_status(bench.writer, NULL);
+    output_writer_status(bench.writer, "1 of 3");
+    run_for(&bench, LONG_MS);
+    output_writer_status(bench.writer, "2 of 3");
+    run_for(&bench, LONG_MS);
+    is_string(seen(&bench), "1 of 3\r\033[K2 of 3", "it replaces the one before");
+    buffer_clear(&bench.seen);
+    put(&bench, 0, 1, "hello\nwor");
+    output_writer_status(bench.writer, "dropped");
+    run_for(&bench, LONG_MS);
+    output_writer_status(bench.writer, "dropped");
+    put(&bench, 0, 1, "ld\n");
+    run_for(&bench, LONG_MS);
+    is_string(seen(&bench), "\r\033[Khello\nworld\n",
+              "it goes before output comes, and comes into no line");
+    buffer_clear(&bench.seen);
+    output_writer_status(bench.writer, "3 of 3");
+    output_writer_message(bench.writer, "why");
+    output_writer_status(bench.writer, "dropped");
+    run_for(&bench, LONG_MS);
+    output_writer_status(bench.writer, "4");
+    output_writer_release(bench.writer);
+    run_for(&bench, LONG_MS);
+    is_string(seen(&bench), "3 of 3\r\033[Kbanyan: why\n4\r\033[K",
+              "likewise before messages, and the end");
+    is_uint(bench.told_bytes, bench.put_bytes, "it is no output of ranks");
+    bench_close(&bench);
+    bench_open(&bench, 0, 1);
+    output_writer_status(bench.writer, "here");
+    put(&bench, 0, 1, "out\n");
+    run_for(&bench, LONG_MS);
+    is_string(seen(&bench), "out\n", "stdout is not touched");
+    bench_close(&bench);
+}
+
 int main(void)
 {
     signal(SIGPIPE, SIG_IGN);
+    test_status();
     test_lines_stay_whole();
     test_owner_first();
     test_prompt();
