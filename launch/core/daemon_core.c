@@ -405,6 +405,8 @@ static daemon_event_handler *const handlers[DAEMON_EVENT_KIND_COUNT] = {
 static void run_handler(struct daemon_core *core, const struct daemon_event *event)
 {
     assert(event->kind < DAEMON_EVENT_KIND_COUNT && handlers[event->kind] != NULL);
+    if (core->spec->log != NULL)
+        daemon_core_log(core, event);
     handlers[event->kind](core, event);
 }
 

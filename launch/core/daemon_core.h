@@ -219,6 +219,8 @@ struct daemon_ops {
     /* An order of the root (struct stage_order), not taken: STAGE_REPORT follows, except after REMOVE. */
     void (*stage)(void *context, struct message *message);
     void (*load)(void *context, struct daemon_load *ret_load);
+    /* Root: says what is known of places that have just been lost; NULL where that is nothing. */
+    void (*lost)(void *context, const struct ranges *places);
     const struct daemon_rank_ops *ranks;
     const struct daemon_pmi_ops *pmi;
     const struct daemon_starter_ops *starter;

@@ -109,6 +109,9 @@ void daemon_core_end_check_idle(struct daemon_core *core);
 void daemon_core_end_begin(struct daemon_core *core, enum endpoint_end end, const char *why);
 void daemon_core_end_leave(struct daemon_core *core, uint32_t patience_ms);
 
+/* daemon_core_log.c: what happens, for the log. */
+void daemon_core_log(const struct daemon_core *core, const struct daemon_event *event);
+
 /* daemon_core_notice.c: events for processes of other nodes. */
 /* Root: a request.  -ENOENT: its job is over. */
 int daemon_core_notice_request(struct daemon_core *core, const struct daemon_event *event);

@@ -39,23 +39,6 @@
  * memory to the system each time takes a quarter of the time of forwarding. */
 #define HEAP_KEEP_BYTES (4 * 1024 * 1024)
 
-/* Log lines go up the tree like any other text; what is logged while one is sent goes to stderr. */
-static void log_line(void *context, enum log_level level, const char *line)
-{
-    struct daemon *daemon = context;
-    char *text;
-
-    if (daemon->logging || daemon->core == NULL) {
-        fprintf(stderr, "%s\n", line);
-        return;
-    }
-    daemon->logging = 1;
-    text = memory_printf("%s: %s", daemon->record.place ? daemon->record.name : "root", line);
-    daemon_core_text(daemon->core, 0, (uint8_t)level, text);
-    free(text);
-    daemon->logging = 0;
-}
-
 /* The helper kills our processes when our lease expires, even if this daemon is stopped.  Before the
  * first lease is granted, it gets a full lease from now. */
 static void lease_renew(void *context)
@@ -204,6 +187,9 @@ static int open_parts(struct daemon *daemon, struct error *error)
     daemon->loop = loop_create(error);
     if (!daemon->loop)
         return error->code;
+    rc = daemon_log_open(daemon, error);
+    if (rc < 0)
+        return rc;
     rc = helper_attach(daemon->helper, daemon->loop, &daemon_helper_events, daemon);
     if (rc < 0)
         return error_set(error, rc, "cannot communicate with the helper: %s", strerror(-rc));
@@ -272,6 +258,7 @@ static void close_parts(struct daemon *daemon)
     remove_left(daemon, helper_died);
     if (daemon->loop)
         loop_destroy(daemon->loop);
+    daemon_log_close(daemon);
     boot_record_fini(&daemon->record);
 }
 
@@ -313,7 +300,6 @@ int daemon_run(struct daemon *daemon, struct error *error)
     (void)signal(SIGPIPE, SIG_IGN);
     list_init(&daemon->jobs);
     list_init(&daemon->surveys);
-    log_set_sink(log_line, daemon, daemon->record.instance.log_level);
     rc = open_parts(daemon, error);
     if (rc == 0 && daemon->is_joiner)
         join_daemon_watch_signals(daemon);

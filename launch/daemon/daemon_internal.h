@@ -37,6 +37,7 @@
 
 struct root;
 struct join_root;
+struct log_file;
 
 /* The part of a job on this node: its processes, pipes and servers. */
 struct daemon_job {
@@ -93,10 +94,11 @@ struct daemon {
     struct rank_jobs *rank_jobs;
     struct list jobs;                 /* struct daemon_job: jobs with a part on this node */
     char jobs_name[SESSION_ID_BYTES]; /* of the jobs' namespaces; secret outside the instance */
-    uint32_t helper_behind; /* checks in a row, one per second, with a request it had not read */
-    uint32_t refusals;      /* how often the parent refused a link before we joined */
-    uint8_t is_joiner;      /* started with a token; users may send it signals */
-    uint8_t logging;        /* a log line is being sent: nested ones go to stderr */
+    uint32_t helper_behind;    /* checks in a row, one per second, with a request it had not read */
+    uint32_t refusals;         /* how often the parent refused a link before we joined */
+    uint8_t is_joiner;         /* started with a token; users may send it signals */
+    struct log_file *log_file; /* NULL: it is not wanted */
+    uint8_t logging;           /* a log line is being sent: nested ones go to stderr */
     int exit_status;
 };
 
@@ -148,6 +150,13 @@ static inline void daemon_check_idle(struct daemon *daemon)
 void daemon_open_core(struct daemon *daemon);
 void daemon_close_core(struct daemon *daemon);
 uint64_t daemon_now_ns(void);
+
+/* daemon_log.c */
+/* From now on lines are logged.  What cannot be opened is an error: the file of --log. */
+int daemon_log_open(struct daemon *daemon, struct error *error);
+void daemon_log_close(struct daemon *daemon);
+/* daemon_ops.lost: quotes the logs of the first of them. */
+void daemon_log_lost(void *context, const struct ranges *places);
 
 /* daemon_fabric.c */
 /* Opens the transport that the instance uses and attaches the endpoint to it; sets config's events. */

@@ -250,6 +250,7 @@ static const struct daemon_ops machine_ops = {
     .stop = ops_stop,
     .stage = daemon_stage_order,
     .load = daemon_query_load,
+    .lost = daemon_log_lost,
     .ranks = &daemon_rank_ops,
     .pmi = &daemon_pmi_ops,
     .starter = &starter_ops,

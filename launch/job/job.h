@@ -227,6 +227,8 @@ enum job_operation {
     JOB_OPERATION_PROGRESS /* how many processes have been started, and have initialised */
 };
 
+/* How a process has ended: "exited with status 1". */
+void job_local_end_text(int wait_status, char *text, size_t text_bytes);
 /* Name of the set of all nodes of a job, for one kind of operation of the services. */
 uint64_t job_set_id(uint32_t number, enum job_operation operation);
 /* Whether it is a barrier of PMI 1.2, of some of the ranks, and not of all. */

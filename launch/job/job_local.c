@@ -6,6 +6,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -313,6 +314,14 @@ static void start_failed(struct job_part *part, const struct job_event *event,
     if (event->number != -ECANCELED)
         start_refused(part, event, actions);
     advance_part(part, actions);
+}
+
+void job_local_end_text(int wait_status, char *text, size_t text_bytes)
+{
+    if (WIFSIGNALED(wait_status))
+        snprintf(text, text_bytes, "was killed by signal %d", WTERMSIG(wait_status));
+    else
+        snprintf(text, text_bytes, "exited with status %d", WEXITSTATUS(wait_status));
 }
 
 static enum job_failure_kind end_of(const struct job_part *part, uint32_t index, int wait_status,

@@ -45,6 +45,7 @@ void instance_spec_fini(struct instance_spec *spec)
     free(spec->tmpdir);
     free(spec->virtual_base);
     free(spec->record);
+    free(spec->log);
     explicit_bzero(spec->secret, sizeof(spec->secret));
     *spec = (struct instance_spec){0};
 }
@@ -67,6 +68,7 @@ void instance_spec_copy(struct instance_spec *ret_spec, const struct instance_sp
     ret_spec->tmpdir = copy_optional(source->tmpdir);
     ret_spec->virtual_base = copy_optional(source->virtual_base);
     ret_spec->record = copy_optional(source->record);
+    ret_spec->log = copy_optional(source->log);
 }
 
 uint64_t instance_spec_retry_delay_ns(uint32_t calls)

@@ -47,6 +47,7 @@ struct instance_spec {
     char *tmpdir;          /* base of session directories, NULL = $TMPDIR or /tmp of each node */
     char *virtual_base;    /* STARTER_VIRTUAL: directory that holds the nodes' TMPDIRs */
     char *record; /* directory for recordings of daemons (launch/daemon/tracer.h), NULL = none */
+    char *log;    /* directory for logs of daemons (launch/exec/log_file.h), NULL = none */
     uint32_t start_timeout_s;
     uint32_t nodes_min;     /* the start goes on with that many; 0: it needs all */
     uint32_t start_retries; /* how often an agent that failed is called again */

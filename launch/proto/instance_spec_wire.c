@@ -34,6 +34,7 @@ void instance_spec_encode(const struct instance_spec *spec, struct buffer *out)
     wire_put_optional_string(out, spec->tmpdir);
     wire_put_optional_string(out, spec->virtual_base);
     wire_put_optional_string(out, spec->record);
+    wire_put_optional_string(out, spec->log);
     wire_put_varint(out, spec->start_timeout_s);
     wire_put_varint(out, spec->nodes_min);
     wire_put_varint(out, spec->start_retries);
@@ -71,6 +72,7 @@ int instance_spec_decode(struct instance_spec *ret_spec, struct wire_reader *rea
     spec.tmpdir = wire_get_optional_string(reader, INSTANCE_SPEC_TEXT_BYTES_MAX);
     spec.virtual_base = wire_get_optional_string(reader, INSTANCE_SPEC_TEXT_BYTES_MAX);
     spec.record = wire_get_optional_string(reader, INSTANCE_SPEC_TEXT_BYTES_MAX);
+    spec.log = wire_get_optional_string(reader, INSTANCE_SPEC_TEXT_BYTES_MAX);
     spec.start_timeout_s = get_number(reader, INSTANCE_SPEC_DURATION_MAX);
     spec.nodes_min = get_number(reader, TREE_PLACES_MAX);
     spec.start_retries = get_number(reader, INSTANCE_SPEC_RETRIES_MAX);

@@ -192,6 +192,8 @@ static int check_together(const struct request_settings *settings, struct error 
         rc = want_absolute("--tmpdir", settings->tmpdir, error);
     if (rc == 0)
         rc = want_absolute("--record", settings->record, error);
+    if (rc == 0)
+        rc = want_absolute("--log", settings->log, error);
     return rc;
 }
 
@@ -314,6 +316,7 @@ static int make_instance(const struct request_settings *settings, const struct r
         memory_copy_string(settings->banyand != NULL ? settings->banyand : ops->banyand);
     instance->tmpdir = copy_or_null(settings->tmpdir);
     instance->record = copy_or_null(settings->record);
+    instance->log = copy_or_null(settings->log);
     if (instance->starter == STARTER_VIRTUAL)
         choose_virtual_base(instance, ops);
     rc = choose_boot(settings, instance, error);
@@ -466,6 +469,7 @@ static const char *option_of_start(const struct request_settings *settings)
         {"--fabric", settings->fabric != NULL},
         {"--tmpdir", settings->tmpdir != NULL},
         {"--record", settings->record != NULL},
+        {"--log", settings->log != NULL},
     };
 
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)

@@ -494,6 +494,13 @@ const struct option_rule run_rules[] = {
      FIELD(record),
      .help = "each daemon records what it receives and does in a file in DIR on its node, for "
              "banyan sim --replay"},
+    {.kind = OPTION_TEXT,
+     .name = "log",
+     .value = "DIR",
+     FIELD(log),
+     .help =
+         "each daemon logs what happens to a file in DIR on its node; the last lines are printed if it "
+         "dies"},
     OPTION_ROWS_ABOUT(struct request_settings, help, version)};
 
 #define LISTS_COUNT  14
@@ -555,10 +562,11 @@ static const char *const doctor_names[] = {
 
 /* Options of an instance; 'banyan run --instance' takes none of them. */
 static const char *const start_names[] = {
-    "host",       "hostfile",      "source",        "min-nodes",  "virtual-nodes", "slots",
-    "verbose",    "start-timeout", "start-retries", "kill-grace", "patience",      "radix",
-    "starter",    "ssh-agent",     "join-file",     "banyand",    "net",           "boot",
-    "port-range", "fabric",        "tmpdir",        "record",     "help",          "version"};
+    "host",     "hostfile", "source",        "min-nodes",     "virtual-nodes",
+    "slots",    "verbose",  "start-timeout", "start-retries", "kill-grace",
+    "patience", "radix",    "starter",       "ssh-agent",     "join-file",
+    "banyand",  "net",      "boot",          "port-range",    "fabric",
+    "tmpdir",   "record",   "log",           "help",          "version"};
 
 #define START_NAMES (sizeof(start_names) / sizeof(start_names[0]))
 

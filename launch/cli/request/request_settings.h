@@ -77,6 +77,7 @@ struct request_settings {
     const char *fabric;
     const char *tmpdir;
     const char *record;
+    const char *log;
     const char *json;
     const char *tasks;
     const char *joblog;

@@ -24,6 +24,7 @@ static void fill_instance(struct instance_spec *spec)
     spec->agent = memory_copy_string("ssh -p 2222");
     spec->banyand = memory_copy_string("/opt/banyan/sbin/banyand");
     spec->tmpdir = memory_copy_string("");
+    spec->log = memory_copy_string("/var/log");
     spec->nodes_min = 4096;
     spec->start_retries = 5;
     spec->lease_ms = 9000;
@@ -50,6 +51,7 @@ static void test_instance(void)
     is_string(copy.agent, "ssh -p 2222", "agent");
     is_string(copy.banyand, "/opt/banyan/sbin/banyand", "banyand");
     is_string(copy.tmpdir, "", "an empty text stays empty");
+    is_string(copy.log, "/var/log", "log");
     is_string(copy.net, NULL, "and none stays none");
     is_string(copy.virtual_base, NULL, "twice");
     is_uint(copy.nodes_min, 4096, "nodes that are enough");
