@@ -424,7 +424,8 @@ void helper_start(struct helper *helper, const struct helper_process *process)
     int fds[HELPER_FDS_MAX];
 
     assert(process->argv != NULL && process->argv[0] != NULL);
-    request.value = process->is_stopped != 0;
+    request.value = (process->is_stopped ? HELPER_START_STOPPED : 0) |
+                    (process->ends_group ? HELPER_START_ENDS_GROUP : 0);
     request.cpus = make_mask(process->cpus, &cpus, &request.cpus_bytes);
     request.memory = make_mask(process->memory, &memory, &request.memory_bytes);
     if (process->limits != NULL)

@@ -50,6 +50,7 @@ struct helper_process {
     int memory_is_bound;         /* from nowhere else */
     const struct process_limits *limits; /* NULL: none */
     int is_stopped;                      /* by SIGSTOP, before its first instruction */
+    int ends_group; /* when it fails, what it leaves in its process group is killed before EXITED */
     int more_follow; /* in later turns of the loop: helper_seal_group ends the group's starts */
 };
 

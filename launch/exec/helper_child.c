@@ -301,7 +301,7 @@ static void child_main(void *argument)
     child_bind(start);
     child_reset(start);
     child_limit(start);
-    if (start->order.request.value != 0)
+    if (start->order.request.value & HELPER_START_STOPPED)
         rc = child_call(SYS_ptrace, PTRACE_TRACEME, 0, 0, 0);
     if (rc < 0)
         child_fail(start, START_STEP_EXEC, rc);

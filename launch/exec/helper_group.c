@@ -145,6 +145,29 @@ void helper_group_end(struct helper_state *state, uint32_t number, uint32_t grac
     signal_workers(state, number, SIGCONT);
 }
 
+/* A process that has ended keeps its number, which is that of its process group, until it is reaped. */
+static void end_leftovers(const struct helper_state *state, const siginfo_t *info)
+{
+    const struct worker *worker = hash_map_get_u64(state->by_pid, (uint64_t)info->si_pid);
+    int has_failed = info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED ||
+                     (info->si_code == CLD_EXITED && info->si_status != 0);
+
+    if (worker != NULL && worker->ends_group && has_failed)
+        kill(-info->si_pid, SIGKILL);
+}
+
+pid_t helper_group_reap_next(const struct helper_state *state, int *ret_status)
+{
+    siginfo_t info = {.si_pid = 0};
+
+    if (state->ends_groups == 0)
+        return waitpid(-1, ret_status, WNOHANG);
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0)
+        return 0;
+    end_leftovers(state, &info);
+    return waitpid(info.si_pid, ret_status, WNOHANG);
+}
+
 void helper_group_worker_gone(struct helper_state *state, uint32_t number)
 {
     struct group *group = helper_group_find(state, number);

@@ -171,7 +171,8 @@ static int finish_start(struct helper_state *state, struct worker *worker, int e
     assert(worker->report_fd >= 0 && worker->start != NULL);
     if (result == 0 && !ended)
         return 0;
-    if (result > 0 && worker->start->order.request.value != 0 && !worker->let_go && !ended)
+    if (result > 0 && (worker->start->order.request.value & HELPER_START_STOPPED) &&
+        !worker->let_go && !ended)
         return 0; /* it is on its way to its first instruction */
     if (result >= 0) {
         helper_tell(state, HELPER_STARTED, worker->id, worker->pid, 0);
@@ -243,6 +244,8 @@ static void start_process(struct helper_state *state, struct helper_order *order
         return;
     }
     worker = add_worker(state, &start->order.request, pid);
+    worker->ends_group = (start->order.request.value & HELPER_START_ENDS_GROUP) != 0;
+    state->ends_groups += (uint32_t)worker->ends_group;
     worker->start = start;
     worker->report_fd = report_fd;
     wait_for_start(state, worker);
@@ -551,6 +554,7 @@ static void remove_worker(struct helper_state *state, struct worker *worker)
     hash_map_remove_u64(state->by_pid, (uint64_t)worker->pid);
     if (hash_map_get_u64(state->by_id, worker->id) == worker)
         hash_map_remove_u64(state->by_id, worker->id);
+    state->ends_groups -= (uint32_t)worker->ends_group;
     if (worker->group > 0)
         helper_group_worker_gone(state, worker->group);
     else
@@ -608,7 +612,7 @@ static void reap_children(struct helper_state *state)
 
     /* There is never more than one: all signals are SIGCHLD, which does not queue. */
     (void)!read(state->signal_fd, &info, sizeof(info));
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    while ((pid = helper_group_reap_next(state, &status)) > 0) {
         if (WIFSTOPPED(status))
             let_go(state, pid, WSTOPSIG(status));
         else

@@ -30,6 +30,7 @@ struct worker {
     int outlives;    /* a daemon that goes on without ours */
     int failed;      /* FAILED was sent instead of STARTED */
     int ended_by_us; /* got a signal to end it */
+    int ends_group;  /* of processes, when it fails */
 };
 
 /* A job's processes here.  Dying: nothing of it may stay alive. */
@@ -59,6 +60,7 @@ struct helper_state {
     int socket_open;
     struct hash_map *by_id;
     struct hash_map *by_pid;
+    uint32_t ends_groups; /* workers that do */
     struct list starting; /* struct worker whose report_fd is not watched yet */
     uint32_t starting_count;
     uint64_t starting_ns; /* when they are looked at, UINT64_MAX: there are none */
@@ -91,6 +93,8 @@ void helper_group_signal(struct helper_state *state, uint32_t number, int signal
 void helper_group_end(struct helper_state *state, uint32_t number, uint32_t grace_ms);
 /* By whom a worker was ended that SIGKILL has ended. */
 enum helper_end helper_group_killer(struct helper_state *state, uint32_t number);
+/* As waitpid for any child, without waiting; what a failed process leaves in its group is killed if it asks for that. */
+pid_t helper_group_reap_next(const struct helper_state *state, int *ret_status);
 void helper_group_worker_gone(struct helper_state *state, uint32_t number);
 void helper_worker_signal(struct worker *worker, int signal_number);
 /* SIGKILL to every rank (lease), or to everything that is ours. */

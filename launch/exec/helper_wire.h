@@ -35,13 +35,17 @@ enum helper_request_type {
     HELPER_REQUEST_COUNT
 };
 
+/* Bits of a START's value. */
+#define HELPER_START_STOPPED    1u
+#define HELPER_START_ENDS_GROUP 2u
+
 struct helper_request {
     enum helper_request_type type;
     uint64_t id;
     uint32_t group;
     uint32_t
         value; /* bits of survey_want, signal number, grace or lease in milliseconds, 1: remove it now, too, or: a
-                          daemon that outlives us, or: stop it before its first instruction */
+                          daemon that outlives us, or HELPER_START_* */
     const char *
         path; /* working directory, owned directory, virtual base or directory of staged files; may be NULL */
     const char *

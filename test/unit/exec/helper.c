@@ -666,6 +666,41 @@ static void test_leftover(void)
     is_uint(processes_count(setting), 0, "nothing is left");
 }
 
+/* Waits for its end. */
+static void start_with_group(uint32_t group, const char *script)
+{
+    const char *argv[] = {"sh", "-c", script, NULL};
+    struct helper_process process = {.id = 1,
+                                     .group = group,
+                                     .argv = (char *const *)(uintptr_t)argv,
+                                     .environment = (char *const *)(uintptr_t)environment(),
+                                     .directory = scratch,
+                                     .ends_group = 1,
+                                     .more_follow = 1};
+
+    forget();
+    helper_start(helper, &process);
+    wait_for(&exited_count, 1);
+}
+
+static void test_ends_group(void)
+{
+    start_with_group(14, "sleep 300 & exit 3");
+    ok(processes_wait(setting, 0, PATIENCE_MS) >= 0,
+       "what a failed rank leaves in its group is killed");
+    is_int(notes[1].status, 3 << 8, "and its own status is reported");
+    start_with_group(14, "sleep 300 & kill -KILL $$");
+    ok(processes_wait(setting, 0, PATIENCE_MS) >= 0, "also of one that is killed");
+    is_int(notes[1].status, SIGKILL, "by which signal");
+    is_int(notes[1].by_us, 0, "is not ours");
+    start_with_group(14, "sleep 300 & exit 0");
+    ok(processes_wait(setting, 1, PATIENCE_MS) >= 0, "what one leaves that ends well lives on");
+    is_int(empty_count, 0, "the group is kept for others");
+    helper_seal_group(helper, 14);
+    ok(wait_for(&empty_count, 1) >= 0, "until there are no more");
+    is_uint(processes_count(setting), 0, "then nothing is left");
+}
+
 static void test_two_groups(void)
 {
     forget();
@@ -746,6 +781,7 @@ int main(void)
     test_stubborn();
     test_chain();
     test_leftover();
+    test_ends_group();
     test_two_groups();
     test_late_start();
     test_close();
