@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -134,12 +135,30 @@ struct output *output_create(struct loop *loop, uint32_t ranks, uint32_t window_
     return output;
 }
 
+/* The pipe of the process before this one has data yet, or a process that this one has left: what the next
+ * one writes comes after that.  Another open file than theirs, which may be non-blocking. */
+static int pipe_again(const struct stream *stream, int *ret_write_fd)
+{
+    char path[32];
+    int fd;
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", stream->fd);
+    fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return -errno;
+    *ret_write_fd = fd;
+    return 0;
+}
+
 int output_pipe(struct output *output, uint32_t index, uint8_t number, int *ret_write_fd)
 {
     struct stream *stream = &output->streams[2 * index + number - 1u];
     int ends[2];
 
     assert(index < output->streams_count / 2 && (number == 1 || number == 2));
+    assert(!output->cut);
+    if (stream->watch != NULL)
+        return pipe_again(stream, ret_write_fd);
     if (pipe2(ends, O_CLOEXEC) < 0)
         return -errno;
     if (fcntl(ends[0], F_SETFL, O_NONBLOCK) < 0) {
@@ -157,6 +176,7 @@ int output_pipe(struct output *output, uint32_t index, uint8_t number, int *ret_
     stream->fd = ends[0];
     stream->index = index;
     stream->number = number;
+    stream->inside = 0;
     list_link_init(&stream->waiting);
     list_link_init(&stream->tails);
     stream->watch = loop_watch_create(output->loop, ends[0], LOOP_READ, stream_ready, stream);

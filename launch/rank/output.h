@@ -44,7 +44,8 @@ uint32_t output_window_bytes(uint32_t nodes);
 struct output *output_create(struct loop *loop, uint32_t ranks, uint32_t window_bytes,
                              const struct output_events *events, void *context);
 /* Makes the pipe of a rank's stream; the write end goes to the process and is the caller's to
- * close.  -errno if the system has no more. */
+ * close.  -errno if the system has no more.  Again for a rank that is started again: then it may be another write
+ * end of the same pipe. */
 int output_pipe(struct output *output, uint32_t index, uint8_t stream, int *ret_write_fd);
 /* bytes have been consumed at the far end. */
 void output_credit(struct output *output, uint32_t bytes);

@@ -408,6 +408,36 @@ static void test_drained(void)
     teardown(bench);
 }
 
+/* A rank is started again. */
+static void test_again(void)
+{
+    struct bench *bench = setup(1);
+
+    open_pipe(bench, 0, 1);
+    say(bench, 0, 1, "one\nhalf");
+    close_fd(bench, 0, 1);
+    run_bytes(bench, 8);
+    is_uint(bench->ended_lines, 1, "the line of a process that has ended is no longer one");
+    open_pipe(bench, 0, 1);
+    say(bench, 0, 1, "two\n");
+    run_bytes(bench, 12);
+    is_string(seen(bench, 0, 1), "one\nhalftwo\n", "a second pipe where the first has ended");
+    say(bench, 0, 1, "last words\n");
+    (void)fcntl(bench->fds[0][0], F_SETFL, O_NONBLOCK);
+    close_fd(bench, 0, 1);
+    open_pipe(bench, 0, 1);
+    is_int(fcntl(bench->fds[0][0], F_GETFL) & O_NONBLOCK, 0,
+           "its writer is not bothered by what the one before it had set");
+    say(bench, 0, 1, "first words\n");
+    close_fd(bench, 0, 1);
+    output_cut(bench->output, PATIENCE_MS, 0);
+    run_drained(bench);
+    is_string(seen(bench, 0, 1), "one\nhalftwo\nlast words\nfirst words\n",
+              "what was not read yet comes first");
+    is_uint(bench->drained_bytes, 35, "and is counted");
+    teardown(bench);
+}
+
 static void test_cut_before_end(void)
 {
     struct bench *bench = setup(1);
@@ -649,6 +679,7 @@ int main(void)
     test_long_line_first();
     test_long_line_gives_way();
     test_drained();
+    test_again();
     test_cut_before_end();
     test_cut_escaped();
     test_cut_escaped_writer();
