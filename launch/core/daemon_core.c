@@ -315,7 +315,7 @@ static void job_timer_over(struct daemon_core *core, uint32_t job)
 
     if (job == 0)
         core->tree->missing(core->tree_context, &missing);
-    else
+    else if (daemon_core_is_root(core))
         event.flag = clients_wait(core->clients, job);
     daemon_core_job(core, &event);
     ranges_fini(&missing);

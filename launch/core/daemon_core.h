@@ -95,7 +95,7 @@ struct daemon_event {
 _Static_assert(sizeof(struct daemon_event) <= 128, "steps copy them");
 
 enum daemon_timer {
-    DAEMON_TIMER_JOB,      /* of a job; 0: of the instance */
+    DAEMON_TIMER_JOB,      /* root: of a job; 0: of the instance; elsewhere: of a part of a job */
     DAEMON_TIMER_END,      /* of the end */
     DAEMON_TIMER_STALLS,   /* root: answers about stalled operations are due */
     DAEMON_TIMER_NAMES,    /* requests of names may be too late */
@@ -127,7 +127,9 @@ struct daemon_tree_ops {
 struct daemon_rank_ops {
     void (*open)(void *context, uint32_t job);
     void (*close)(void *context, uint32_t job);
+    /* Also again, one that has ended (JOB_ON_FAILURE_RESTART); in such a job more may follow until seal. */
     void (*start)(void *context, uint32_t job, uint32_t first, uint32_t count);
+    void (*seal)(void *context, uint32_t job);
     void (*cancel_starts)(void *context, uint32_t job);
     /* ranks: none: all of the job. */
     void (*signal)(void *context, uint32_t job, int number, const struct ranges *ranks);

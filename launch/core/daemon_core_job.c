@@ -45,6 +45,9 @@ static void run_on_part(struct daemon_core *core, const struct job_action *actio
     case JOB_ACTION_START:
         ops->ranks->start(context, action->job, action->start.first, action->start.count);
         break;
+    case JOB_ACTION_SEAL:
+        ops->ranks->seal(context, action->job);
+        break;
     case JOB_ACTION_CANCEL_STARTS:
         ops->ranks->cancel_starts(context, action->job);
         break;
@@ -87,14 +90,11 @@ static void leave_out(struct daemon_core *core, const struct ranges *places)
         core->tree->place_failed(core->tree_context, place);
 }
 
-/* Actions of the root: for clients and timers. */
+/* Actions of the root: for clients and the end. */
 static void run_at_root(struct daemon_core *core, const struct job_action *action)
 {
     assert(daemon_core_is_root(core));
     switch (action->kind) {
-    case JOB_ACTION_TIMER:
-        core->ops->timer(core->context, DAEMON_TIMER_JOB, action->job, action->deadline_ns);
-        break;
     case JOB_ACTION_LEAVE:
         daemon_core_end_leave(
             core, core->tree->is_complete(core->tree_context) ? LEAVE_MS : LEAVE_INCOMPLETE_MS);
@@ -143,8 +143,12 @@ static void run_action(struct daemon_core *core, struct job_action *action)
         daemon_core_push_ended(core, action->job);
         core->tree->forget(core->tree_context, action->job, &action->places);
         break;
+    case JOB_ACTION_TIMER:
+        core->ops->timer(core->context, DAEMON_TIMER_JOB, action->job, action->deadline_ns);
+        break;
     case JOB_ACTION_OPEN:
     case JOB_ACTION_START:
+    case JOB_ACTION_SEAL:
     case JOB_ACTION_CANCEL_STARTS:
     case JOB_ACTION_SIGNAL:
     case JOB_ACTION_END_GROUP:

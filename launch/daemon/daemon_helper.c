@@ -82,6 +82,27 @@ static void process_failed(void *context, uint64_t id, int code, enum start_step
     daemon_job_event(daemon, &event);
 }
 
+/* 1 if the rank will be started again, and so has not ended for anybody. */
+static int rank_pauses(struct daemon_job *job, uint32_t index, int wait_status, int by_us)
+{
+    if (!instance_part_restarts(daemon_core_instance(job->daemon->core), job->number, index,
+                                wait_status, by_us))
+        return 0;
+    job->pids[index] = 0;
+    return 1;
+}
+
+/* 1 if it has left PMI without finalize. */
+static int rank_ends(struct daemon_job *job, uint32_t index, int wait_status, int by_us)
+{
+    const struct instance *instance = daemon_core_instance(job->daemon->core);
+
+    job->ends[index] = wait_status;
+    if (instance_part_rank(instance, job->local, index) == job->local->spec.stdin_rank)
+        daemon_close_input_fd(job);
+    return job->rank_pmi && rank_pmi_exited(job->rank_pmi, index, wait_status, by_us);
+}
+
 /* Goes on "was killed by"; NULL: by the signal, and no more is known. */
 static const char *killer(enum helper_end end)
 {
@@ -113,11 +134,10 @@ static void process_exited(void *context, uint64_t id, int wait_status, enum hel
         return;
     }
     job = job_of(daemon, id);
-    if (job) {
+    if (job)
         job->start_short_ns = 0;
-        job->ends[event.index] = wait_status;
-    }
-    if (job && job->rank_pmi && rank_pmi_exited(job->rank_pmi, event.index, wait_status, by_us))
+    if (job && !rank_pauses(job, event.index, wait_status, by_us) &&
+        rank_ends(job, event.index, wait_status, by_us))
         daemon_job_event(daemon, &abnormal);
     event.flag = by_us;
     event.text = killer(end);

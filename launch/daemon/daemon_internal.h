@@ -50,13 +50,11 @@ struct daemon_job {
     pid_t *pids;               /* by local rank; 0: not started */
     int *ends;                 /* their wait statuses, once they have ended */
     struct input *input;
-    int input_fd;             /* the process's end, until it has started; else -1 */
+    int input_fd; /* the process's end, until it is started for the last time; else -1 */
     struct daemon_feed *feed; /* NULL, or by local rank (JOB_STDIN_EACH) */
     struct input_fan *fan;    /* NULL, or to all local ranks (JOB_STDIN_ALL) */
-    /* local ranks yet to be started: [start_next, start_end) */
-    uint32_t start_next;
-    uint32_t start_end;
-    uint64_t start_short_ns; /* since when descriptors have been short; 0: they are not */
+    struct ranges starts;     /* local ranks yet to be started, perhaps again */
+    uint64_t start_short_ns;  /* since when descriptors have been short; 0: they are not */
     struct loop_timer *start_timer;
 };
 

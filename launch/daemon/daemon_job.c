@@ -19,7 +19,7 @@ void daemon_job_check(const struct daemon_job *job)
     assert(job->daemon != NULL && list_is_linked(&job->node));
     assert(job->local != NULL && job->local->number == job->number);
     assert(job->output != NULL && job->pids != NULL && job->start_timer != NULL);
-    assert(job->start_next <= job->start_end && job->start_end <= job->local->count);
+    assert(ranges_is_empty(&job->starts) || ranges_max(&job->starts) < job->local->count);
     assert(job->input_fd < 0 || job->input != NULL);
 }
 
@@ -108,6 +108,14 @@ static void rank_pmi_aborted(void *context, uint32_t index, int status, const ch
                               .index = index,
                               .number = status,
                               .text = message};
+
+    daemon_job_event(job->daemon, &event);
+}
+
+static void rank_pmi_joined(void *context, uint32_t index)
+{
+    struct daemon_job *job = context;
+    struct job_event event = {.kind = JOB_EVENT_JOINED, .job = job->number, .index = index};
 
     daemon_job_event(job->daemon, &event);
 }
@@ -203,6 +211,7 @@ static void open_rank_pmi(struct daemon_job *job)
         .request = rank_pmi_send_request,
         .reply = rank_pmi_send_reply,
         .aborted = rank_pmi_aborted,
+        .joined = rank_pmi_joined,
         .kill = rank_pmi_kill,
         .signal = rank_pmi_signal,
         .process_state = rank_pmi_process_state,
@@ -350,6 +359,7 @@ static void job_close(struct daemon_job *job)
 {
     daemon_job_check(job);
     daemon_forget_starts(job);
+    ranges_fini(&job->starts);
     list_remove(&job->node);
     loop_timer_destroy(job->start_timer);
     rank_pmi_destroy(job->rank_pmi);
@@ -401,6 +411,11 @@ static void ops_start(void *context, uint32_t number, uint32_t first, uint32_t c
 
     if (job != NULL)
         daemon_start_ranks(job, first, count);
+}
+
+static void ops_seal(void *context, uint32_t number)
+{
+    helper_seal_group(((struct daemon *)context)->helper, number);
 }
 
 static void ops_cancel_starts(void *context, uint32_t number)
@@ -509,6 +524,7 @@ const struct daemon_rank_ops daemon_rank_ops = {
     .open = ops_open,
     .close = ops_close,
     .start = ops_start,
+    .seal = ops_seal,
     .cancel_starts = ops_cancel_starts,
     .signal = ops_signal,
     .end = ops_end,

@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "launch/exec/descriptor.h"
@@ -43,24 +44,39 @@ void daemon_close_input_fd(struct daemon_job *job)
     job->input_fd = -1;
 }
 
+static int may_restart(const struct daemon_job *job)
+{
+    return job->local->spec.on_failure == JOB_ON_FAILURE_RESTART;
+}
+
+/* A process that is started again reads on where the one before it has stopped, which may have made the
+ * pipe non-blocking for both. */
+static int input_fd_of(const struct daemon_job *job, uint32_t restart)
+{
+    if (restart > 0 && job->input_fd >= 0)
+        (void)fcntl(job->input_fd, F_SETFL, 0);
+    return job->input_fd;
+}
+
 /* *ret_fd: the process's end of its standard input, or -1. */
-static int take_input(struct daemon_job *job, uint32_t index, uint32_t rank, int *ret_fd)
+static int take_input(struct daemon_job *job, const struct rank_start *start, int *ret_fd)
 {
     *ret_fd = -1;
     if (job->fan != NULL)
-        return input_fan_open(job->fan, index, ret_fd);
-    *ret_fd = rank == job->local->spec.stdin_rank ? job->input_fd : daemon_job_feed_fd(job, index);
+        return input_fan_open(job->fan, start->index, ret_fd);
+    *ret_fd = start->rank == job->local->spec.stdin_rank ? input_fd_of(job, start->restart)
+                                                         : daemon_job_feed_fd(job, start->index);
     return 0;
 }
 
 /* The process has it, or does not start. */
-static void leave_input(struct daemon_job *job, uint32_t index, uint32_t rank, int fd)
+static void leave_input(struct daemon_job *job, const struct rank_start *start)
 {
-    if (job->fan != NULL && fd >= 0)
-        close(fd);
-    if (rank == job->local->spec.stdin_rank)
+    if (job->fan != NULL && start->stdin_fd >= 0)
+        close(start->stdin_fd);
+    if (start->rank == job->local->spec.stdin_rank && !may_restart(job))
         daemon_close_input_fd(job);
-    daemon_job_feed_given(job, index);
+    daemon_job_feed_given(job, start->index);
 }
 
 static void start_rank(struct daemon_job *job, uint32_t index)
@@ -79,6 +95,8 @@ static void start_rank(struct daemon_job *job, uint32_t index)
         .place = daemon->record.place,
         .rank = instance_part_rank(daemon_core_instance(daemon->core), job->local, index),
         .index = index,
+        .restart =
+            instance_part_restart_count(daemon_core_instance(daemon->core), job->number, index),
         .stdin_fd = -1,
     };
     enum start_step step = START_STEP_SERVICES;
@@ -88,32 +106,41 @@ static void start_rank(struct daemon_job *job, uint32_t index)
     daemon_stage_directory(daemon, stage);
     if (job->rank_pmi && !rank_pmi_have_failed(job->rank_pmi)) {
         step = START_STEP_DESCRIPTORS;
-        rc = take_input(job, index, start.rank, &start.stdin_fd);
+        rc = take_input(job, &start, &start.stdin_fd);
         if (rc == 0)
             rc = rank_start(&start, &error);
     }
-    leave_input(job, index, start.rank, start.stdin_fd);
+    leave_input(job, &start);
     if (rc < 0)
         start_failed(job, index, rc, step);
 }
 
 static int has_starts(const struct daemon_job *job)
 {
-    return job->start_next < job->start_end;
+    return !ranges_is_empty(&job->starts);
 }
 
 void daemon_forget_starts(struct daemon_job *job)
 {
     loop_timer_cancel(job->start_timer);
-    job->start_next = job->start_end = 0;
+    ranges_clear(&job->starts);
     job->start_short_ns = 0;
 }
 
-/* There are no further starts, so the group may end. */
+/* There are no further starts, so the group may end; but not if the job logic decides that. */
 static void starts_are_over(struct daemon_job *job)
 {
-    helper_seal_group(job->daemon->helper, job->number);
+    if (!may_restart(job))
+        helper_seal_group(job->daemon->helper, job->number);
     daemon_forget_starts(job);
+}
+
+static uint32_t take_start(struct daemon_job *job)
+{
+    uint32_t index = ranges_min(&job->starts);
+
+    ranges_remove(&job->starts, index, index);
+    return index;
 }
 
 /* 1 if the next start must wait for descriptors. */
@@ -138,7 +165,8 @@ void daemon_start_more(void *context)
 {
     struct daemon_job *job = context;
     struct helper *helper = job->daemon->helper;
-    uint32_t count = 0;
+    uint32_t count = 0, index;
+    int is_last;
 
     daemon_job_check(job);
     if (job->rank_pmi && rank_pmi_must_wait(job->rank_pmi))
@@ -146,8 +174,10 @@ void daemon_start_more(void *context)
     while (has_starts(job) && count++ < STARTS_PER_TURN && !helper_is_busy(helper)) {
         if (must_wait(job))
             return;
-        start_rank(job, job->start_next++);
-        if (job->start_end > 0 && !has_starts(job))
+        index = take_start(job);
+        is_last = !has_starts(job);
+        start_rank(job, index);
+        if (is_last && !has_starts(job))
             starts_are_over(job);
     }
     if (has_starts(job) &&
@@ -167,21 +197,23 @@ void daemon_start_all(void *context)
 void daemon_start_ranks(struct daemon_job *job, uint32_t first, uint32_t count)
 {
     daemon_job_check(job);
-    assert(!has_starts(job));
     assert(first <= job->local->count && count <= job->local->count - first);
-    job->start_next = first;
-    job->start_end = first + count;
+    if (count > 0)
+        ranges_add(&job->starts, first, first + count - 1);
     daemon_start_more(job);
 }
 
 void daemon_cancel_starts(struct daemon_job *job)
 {
-    uint32_t next = job->start_next, end = job->start_end;
+    struct ranges cancelled = {0};
+    uint32_t index = 0;
 
     daemon_job_check(job);
-    if (next >= end)
+    if (!has_starts(job))
         return;
+    ranges_move(&cancelled, &job->starts);
     starts_are_over(job);
-    for (uint32_t index = next; index < end; index++)
+    for (; ranges_next(&cancelled, index, &index); index++)
         start_failed(job, index, -ECANCELED, START_STEP_FORK);
+    ranges_fini(&cancelled);
 }

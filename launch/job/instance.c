@@ -84,6 +84,24 @@ int instance_part_has_ended(const struct instance *instance, uint32_t number, ui
     return part->rank_states[index] == RANK_ENDED;
 }
 
+int instance_part_restarts(const struct instance *instance, uint32_t number, uint32_t index,
+                           int wait_status, int by_us)
+{
+    const struct job_part *part = instance_find_part(instance, number);
+
+    return part != NULL && part->rank_states[index] == RANK_RUNNING &&
+           job_restart_is_due(part, index, wait_status, by_us);
+}
+
+uint32_t instance_part_restart_count(const struct instance *instance, uint32_t number,
+                                     uint32_t index)
+{
+    const struct job_part *part = instance_find_part(instance, number);
+
+    assert(part != NULL);
+    return job_restart_count(part, index);
+}
+
 const struct allocation *instance_roster(const struct instance *instance)
 {
     return instance->allocation;
@@ -337,7 +355,14 @@ void instance_step(struct instance *instance, const struct job_event *event,
     case JOB_EVENT_ABORT:
     case JOB_EVENT_MISSED:
     case JOB_EVENT_GROUP_EMPTY:
+    case JOB_EVENT_JOINED:
         job_local_step(instance, event, actions);
+        break;
+    case JOB_EVENT_TIMER:
+        if (instance->root)
+            instance_root_step(instance, event, actions);
+        else
+            job_local_step(instance, event, actions);
         break;
     case JOB_EVENT_LOST:
         job_local_lost(instance, actions);

@@ -35,6 +35,12 @@ uint32_t instance_part_rank(const struct instance *instance, const struct job_lo
                             uint32_t index);
 int instance_part_is_starting(const struct instance *instance, uint32_t number, uint32_t index);
 int instance_part_has_ended(const struct instance *instance, uint32_t number, uint32_t index);
+/* 1 if EXITED with this status will start the rank again. */
+int instance_part_restarts(const struct instance *instance, uint32_t number, uint32_t index,
+                           int wait_status, int by_us);
+/* How often the rank has been started again; one that is about to be is counted. */
+uint32_t instance_part_restart_count(const struct instance *instance, uint32_t number,
+                                     uint32_t index);
 /* Roster at this place; NULL before it has arrived. */
 const struct allocation *instance_roster(const struct instance *instance);
 

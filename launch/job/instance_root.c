@@ -530,6 +530,12 @@ static enum instance_phase on_root_message(struct instance *instance, const stru
         break;
     case JOB_MESSAGE_CANCEL:
         return cancel_jobs(instance, event, &reader, actions);
+    case JOB_MESSAGE_RESTARTED:
+        copy = reader;
+        job_failure_decode(&copy, &failure);
+        if (failure.kind != JOB_FAILURE_NONE)
+            give_to(instance, failure.number, JOB_INPUT_RESTARTED, event, actions);
+        break;
     case JOB_MESSAGE_RANK_FAILED:
         job_failure_decode(&reader, &failure);
         if (wire_finish(&reader) == 0)

@@ -58,6 +58,7 @@ enum job_event_kind {
     /* A rank called abort: number: status; text: its message.  With flag: the node can no longer
      * serve its ranks: number: -errno; text: why. */
     JOB_EVENT_ABORT,
+    JOB_EVENT_JOINED,   /* a rank has connected to PMI; known only of jobs that restart ranks */
     JOB_EVENT_MISSED,   /* all ranks of the node have ended, others wait for them: text: in what */
     JOB_EVENT_SURVEYED, /* message: struct survey of this node */
     JOB_EVENT_GROUP_EMPTY, /* the helper reports that nothing of the job is left here */
@@ -76,7 +77,7 @@ enum job_event_kind {
     JOB_EVENT_PLACE_FAILED, /* or at a relay: a daemon did not start: place, text */
     JOB_EVENT_OUTPUT,       /* job, number: bytes of its output received */
     JOB_EVENT_TIMER, /* job, flag: its client has output to write yet; for job 0, the instance:
-                      * places: not joined */
+                      * places: not joined; elsewhere: of the part of job */
     JOB_EVENT_KIND_COUNT
 };
 
@@ -106,7 +107,8 @@ enum job_action_kind {
                         * NUL; answered by SURVEYED */
     JOB_ACTION_OPEN,   /* prepare servers and output for its local ranks */
     JOB_ACTION_START,  /* start: first local rank and count; each is eventually answered by STARTED
-                       * or START_FAILED */
+                       * or START_FAILED; again for one that has ended */
+    JOB_ACTION_SEAL, /* no rank will be started again: GROUP_EMPTY may come; only of jobs that restart ranks */
     JOB_ACTION_CANCEL_STARTS, /* starts not yet under way are cancelled: answered by START_FAILED
                                * with -ECANCELED */
     JOB_ACTION_SIGNAL,        /* signal; places: ranks of the job, none: all */
@@ -116,13 +118,14 @@ enum job_action_kind {
     JOB_ACTION_CLOSE,         /* part: free its servers; the part is freed with the action */
     JOB_ACTION_FORGET,        /* root: places: all operations of the job have ended */
     JOB_ACTION_ACCEPTED,      /* root: token: the number of this job's RUN */
-    JOB_ACTION_CHILD,     /* root -> client: a process of the job `parent` has this one spawned */
-    JOB_ACTION_WAITS,     /* root -> client, once: text: for what */
-    JOB_ACTION_STARTED,   /* root -> client: started */
-    JOB_ACTION_SPAWNED,   /* root: reply: to a request of JOB_EVENT_SPAWN */
-    JOB_ACTION_ENDED,     /* root -> client: end; its last action except FORGET */
-    JOB_ACTION_TEXT,      /* root -> client (job 0: of the instance): text */
-    JOB_ACTION_TIMER,     /* root: deadline_ns of this job (0: of the instance), or UINT64_MAX */
+    JOB_ACTION_CHILD,   /* root -> client: a process of the job `parent` has this one spawned */
+    JOB_ACTION_WAITS,   /* root -> client, once: text: for what */
+    JOB_ACTION_STARTED, /* root -> client: started */
+    JOB_ACTION_SPAWNED, /* root: reply: to a request of JOB_EVENT_SPAWN */
+    JOB_ACTION_ENDED,   /* root -> client: end; its last action except FORGET */
+    JOB_ACTION_TEXT,    /* root -> client (job 0: of the instance): text */
+    JOB_ACTION_TIMER, /* deadline_ns of this job (0: of the instance), or elsewhere than at the root of its
+                           * part here; UINT64_MAX: none */
     JOB_ACTION_READY,     /* root: the instance can run jobs; places: of it, but absent */
     JOB_ACTION_LEAVE_OUT, /* root: places: they no longer join */
     JOB_ACTION_FAILED,    /* root: text: why the instance cannot start; LEAVE follows */

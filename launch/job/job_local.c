@@ -91,6 +91,10 @@ static void advance_part(struct job_part *part, struct job_actions *actions)
         part->is_gone |= part->started == 0;
         contribute_launched(part, actions);
     }
+    if (part->restarts != NULL && part->ended == part->local.count && !part->is_sealed) {
+        part->is_sealed = 1;
+        job_actions_add(actions, JOB_ACTION_SEAL, part->local.number);
+    }
     if (part->phase == JOB_PART_RUNNING && part->is_gone && part->ended == part->local.count) {
         part->phase = JOB_PART_DRAINING;
         cut_output(part, actions);
@@ -116,6 +120,7 @@ static int part_fill(struct job_part *part, struct wire_reader *reader)
     ranges_copy(&part->ended_places, &local->places);
     part->rank_states = memory_allocate_zeroed(local->count);
     part->abnormal = memory_allocate_zeroed(local->count);
+    job_restart_open(part);
     return 0;
 }
 
@@ -189,6 +194,8 @@ static void end_part(struct job_part *part, struct job_end_message *message,
     if (message->tell && part->local.count > 0)
         tell_placement(part, actions);
     ranges_move(&part->ended_places, &message->places);
+    if (part->is_ending)
+        job_restart_cancel(part, actions);
     if (part->phase < JOB_PART_DRAINING && !message->goes_on)
         job_actions_add(actions, JOB_ACTION_END_GROUP, message->number)->grace_ms =
             message->grace_ms;
@@ -284,6 +291,10 @@ static void start_refused(struct job_part *part, const struct job_event *event,
 
     strncpy(failure.detail, event->text ? event->text : "", sizeof(failure.detail) - 1);
     job_failure_merge(&part->launched.failure, &failure);
+    if (job_restart_count(part, event->index) > 0) {
+        failure_found(part, &failure, actions);
+        return;
+    }
     job_failure_merge(&part->summary.failure, &failure);
     if (part->local.spec.on_failure != JOB_ON_FAILURE_CONTINUE && !part->starts_cancelled &&
         part->reported < part->local.count) {
@@ -299,8 +310,10 @@ static void rank_started(struct job_part *part, const struct job_event *event,
 {
     assert(part->rank_states[event->index] == RANK_STARTING);
     part->rank_states[event->index] = RANK_RUNNING;
-    part->reported++;
-    part->started++;
+    if (job_restart_count(part, event->index) == 0) {
+        part->reported++;
+        part->started++;
+    }
     advance_part(part, actions);
 }
 
@@ -309,7 +322,7 @@ static void start_failed(struct job_part *part, const struct job_event *event,
 {
     assert(part->rank_states[event->index] == RANK_STARTING);
     part->rank_states[event->index] = RANK_ENDED;
-    part->reported++;
+    part->reported += job_restart_count(part, event->index) == 0;
     part->ended++;
     if (event->number != -ECANCELED)
         start_refused(part, event, actions);
@@ -339,24 +352,53 @@ static enum job_failure_kind end_of(const struct job_part *part, uint32_t index,
     return part->abnormal[index] ? JOB_FAILURE_ABNORMAL : JOB_FAILURE_NONE;
 }
 
+/* For good. */
+static void rank_ended(struct job_part *part, uint32_t index, struct job_failure *failure,
+                       struct job_actions *actions)
+{
+    part->rank_states[index] = RANK_ENDED;
+    part->ended++;
+    if (failure->kind != JOB_FAILURE_NONE) {
+        job_restart_explain(part, index, failure);
+        status_count(part, failure);
+        failure_found(part, failure, actions);
+    }
+    advance_part(part, actions);
+}
+
 static void rank_exited(struct job_part *part, const struct job_event *event,
                         struct job_actions *actions)
 {
     struct job_failure failure = {.rank = job_part_rank(part, event->index)};
+    int wait_status = (int)event->number;
 
     if (part->rank_states[event->index] != RANK_RUNNING)
         return;
-    part->rank_states[event->index] = RANK_ENDED;
-    part->ended++;
     if (!event->flag || !part->is_ending) /* or killed by us, but not in order to end the job */
-        failure.kind = (uint8_t)end_of(part, event->index, (int)event->number, &failure.code);
+        failure.kind = (uint8_t)end_of(part, event->index, wait_status, &failure.code);
     if (failure.kind == JOB_FAILURE_SIGNAL && event->text != NULL)
         strncpy(failure.detail, event->text, sizeof(failure.detail) - 1);
-    if (failure.kind != JOB_FAILURE_NONE) {
-        status_count(part, &failure);
-        failure_found(part, &failure, actions);
-    }
-    advance_part(part, actions);
+    if (job_restart_is_due(part, event->index, wait_status, event->flag))
+        job_restart_wait(part, event->index, &failure, event->now_ns, actions);
+    else
+        rank_ended(part, event->index, &failure, actions);
+    job_part_check(part);
+}
+
+static void rank_joined(struct job_part *part, const struct job_event *event,
+                        struct job_actions *actions)
+{
+    struct job_failure failure = {0};
+
+    if (job_restart_joined(part, event->index, &failure))
+        rank_ended(part, event->index, &failure, actions);
+}
+
+static void part_timer(struct job_part *part, const struct job_event *event,
+                       struct job_actions *actions)
+{
+    job_restart_time(part, event->now_ns, actions);
+    job_part_check(part);
 }
 
 static void part_drained(struct job_part *part, const struct job_event *event,
@@ -424,6 +466,7 @@ void job_local_step(struct instance *instance, const struct job_event *event,
         [JOB_EVENT_EXITED] = rank_exited,       [JOB_EVENT_DRAINED] = part_drained,
         [JOB_EVENT_ABNORMAL] = rank_abnormal,   [JOB_EVENT_ABORT] = rank_aborted,
         [JOB_EVENT_MISSED] = collective_missed, [JOB_EVENT_GROUP_EMPTY] = group_empty,
+        [JOB_EVENT_JOINED] = rank_joined,       [JOB_EVENT_TIMER] = part_timer,
     };
     struct job_part *part = instance_find_part(instance, event->job);
 

@@ -3,7 +3,8 @@
  * What the root does instead of ending a job whose policy is to continue: it reports to the user,
  * and after a loss asks the remaining nodes to contribute again without the dead when all have
  * ended.  The operations of the ranks themselves end with an error at the survivors, or continue
- * without ranks that have ended; that is done by the overlay and the services.
+ * without ranks that have ended; that is done by the overlay and the services.  And what it reports of
+ * ranks that their nodes start again.
  */
 #include "config.h"
 
@@ -14,7 +15,7 @@
 
 #include "base/log.h"
 
-/* Limit of node failures reported one by one; all are in the exit status. */
+/* Limit of node failures, or restarts, reported one by one; all failures are in the exit status. */
 #define TOLD_MAX 16
 
 int job_policy_goes_on(const struct job *job)
@@ -46,6 +47,38 @@ void job_policy_failure(struct job *job, const struct job_failure *failure,
         buffer_append_string(&text, "further rank failures are not reported");
     log_job_warning(job, buffer_string(&text), actions);
     buffer_fini(&text);
+}
+
+/* One line for each message, but after some only when the number has doubled. */
+void job_policy_restarted(struct job *job, const struct job_restarted *message,
+                          struct job_actions *actions)
+{
+    struct ranges others = {0};
+    struct buffer text = {0};
+    char words[512];
+
+    job->restarts += ranges_count(&message->ranks);
+    if (job->restarts_told >= TOLD_MAX && job->restarts < job->restarts_next)
+        return;
+    job->restarts_told++;
+    job->restarts_next = 2 * job->restarts;
+    job_report_failure(job, &message->failure, words, sizeof words);
+    buffer_printf(&text, "%s", words);
+    ranges_copy(&others, &message->ranks);
+    ranges_remove(&others, message->failure.rank, message->failure.rank);
+    if (!ranges_is_empty(&others)) {
+        buffer_append_string(&text, ", and ");
+        job_report_rank_set(&others, &text);
+        buffer_append_string(&text, " there failed as well");
+    }
+    buffer_printf(&text, "; restart %u of %u in %u s", message->count, job->spec.restarts_max,
+                  message->delay_ms / 1000);
+    if (job->restarts_told > TOLD_MAX)
+        buffer_printf(&text, " (%llu restarts so far; most are not reported)",
+                      (unsigned long long)job->restarts);
+    log_job_warning(job, buffer_string(&text), actions);
+    buffer_fini(&text);
+    ranges_fini(&others);
 }
 
 int job_policy_loss(struct job *job, const struct ranges *places, struct job_actions *actions)

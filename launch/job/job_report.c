@@ -179,8 +179,8 @@ void job_report_failure(const struct job *job, const struct job_failure *failure
         report_start_failure(job, failure, node, text, text_bytes);
         break;
     case JOB_FAILURE_EXIT:
-        snprintf(text, text_bytes, "rank %u on %s exited with status %d", failure->rank, node,
-                 failure->code);
+        snprintf(text, text_bytes, "rank %u on %s exited with status %d%s", failure->rank, node,
+                 failure->code, failure->detail);
         break;
     case JOB_FAILURE_SIGNAL:
         report_signal(failure, node, text, text_bytes);

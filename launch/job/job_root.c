@@ -432,6 +432,20 @@ static enum job_phase take_failure(struct job *job, const struct job_event *even
     return job->phase;
 }
 
+static enum job_phase ranks_restart(struct job *job, const struct job_event *event,
+                                    struct job_actions *actions)
+{
+    struct wire_reader reader;
+    struct job_restarted message;
+
+    wire_reader_init(&reader, event->message->data, event->message->length_bytes);
+    (void)wire_get_u8(&reader);
+    if (job_restarted_decode(&message, &reader) == 0)
+        job_policy_restarted(job, &message, actions);
+    ranges_fini(&message.ranks);
+    return job->phase;
+}
+
 static void places_of_ranks(const struct job *job, const struct ranges *ranks,
                             struct ranges *ret_places)
 {
@@ -671,6 +685,7 @@ static job_handler *const handlers[JOB_INPUT_COUNT][JOB_OVER] = {
     [JOB_INPUT_ENDED] =     {ignore_input,     ignore_input,     ignore_input, take_ended,       take_ended,       take_ended,        ignore_input,      ended_late},
     [JOB_INPUT_FAILED] =    {ignore_input,     ignore_input,     ignore_input, take_failure,     take_failure,     take_failure,      ignore_input,      ignore_input},
     [JOB_INPUT_PLACED] =    {ignore_input,     ignore_input,     ignore_input, ignore_input,     ignore_input,     compare_placement, compare_placement, ignore_input},
+    [JOB_INPUT_RESTARTED] = {ignore_input,     ignore_input,     ignore_input, ranks_restart,    ranks_restart,    ignore_input,      ignore_input,      ignore_input},
     [JOB_INPUT_SIGNAL] =    {ignore_input,     ignore_input,     ignore_input, broadcast_signal, broadcast_signal, ignore_input,      ignore_input,      ignore_input},
     [JOB_INPUT_END] =       {end_at_once,      end_at_once,      end_at_once,  end_nodes,        end_nodes,        end_nodes,         end_at_once,       ignore_input},
     [JOB_INPUT_LOST] =      {ignore_input,     lost_survey,      ignore_input, take_loss,        take_loss,        take_loss,         lost_flushing,     lost_late},

@@ -230,7 +230,7 @@ static int has_failed(const struct job *job)
 
     return job->phase == JOB_ENDING ||
            (job_is_reported(job) && (job->cause != JOB_CAUSE_NONE ||
-                                     (failed && job->spec.on_failure == JOB_ON_FAILURE_ABORT)));
+                                     (failed && job->spec.on_failure != JOB_ON_FAILURE_CONTINUE)));
 }
 
 void job_spawn_leave(struct job *job)

@@ -14,7 +14,14 @@
 
 struct instance;
 
-enum rank_state { RANK_STARTING, RANK_RUNNING, RANK_ENDED };
+enum rank_state {
+    RANK_STARTING,
+    RANK_RUNNING,
+    RANK_WAITING, /* it has failed, and is about to be started again */
+    RANK_ENDED
+};
+
+struct job_restart;
 
 enum job_part_phase {
     JOB_PART_STARTING, /* some ranks have neither been started nor failed to */
@@ -45,8 +52,12 @@ struct job_part {
     uint8_t failure_sent;
     uint8_t starts_cancelled;
     uint8_t missed;
-    uint8_t discard; /* the remaining output is not waited for */
-    uint8_t is_gone; /* the helper has nothing of it left */
+    uint8_t discard;                /* the remaining output is not waited for */
+    uint8_t is_gone;                /* the helper has nothing of it left */
+    uint8_t is_sealed;              /* with restarts: no rank is started again */
+    struct job_restart *restarts;   /* per local rank; NULL: none is started again */
+    struct job_restarted restarted; /* ranks of which the user will hear ... */
+    uint64_t restart_report_ns;     /* ... then; UINT64_MAX: there are none */
 };
 
 /* A survey of this node for a job. */
@@ -78,8 +89,9 @@ enum job_input {
     JOB_INPUT_SURVEYED,
     JOB_INPUT_LAUNCHED,
     JOB_INPUT_ENDED,
-    JOB_INPUT_FAILED, /* a rank: message */
-    JOB_INPUT_PLACED, /* message */
+    JOB_INPUT_FAILED,    /* a rank: message */
+    JOB_INPUT_PLACED,    /* message */
+    JOB_INPUT_RESTARTED, /* message */
     JOB_INPUT_SIGNAL,
     JOB_INPUT_END,
     JOB_INPUT_LOST, /* places, which the instance counts as dead already */
@@ -130,8 +142,11 @@ struct job {
     struct job_failure failure; /* the first reported, or a more significant one */
     enum job_loss loss;         /* of nodes, after the launch */
     uint32_t lost_place;        /* the first loss that counts, or TREE_NO_PLACE */
-    struct ranges told;         /* nodes whose failure has been reported while the job continues */
-    struct control_end end;     /* of cause */
+    uint64_t restarts;          /* of its ranks */
+    uint32_t restarts_told;     /* messages about them to the user */
+    uint64_t restarts_next; /* how many there are at the next message, if there were some already */
+    struct ranges told;     /* nodes whose failure has been reported while the job continues */
+    struct control_end end; /* of cause */
     struct job_ended summary;
     uint64_t output_bytes; /* received */
     uint64_t deadline_ns;  /* UINT64_MAX = none */
@@ -165,6 +180,27 @@ void job_part_destroy(struct job_part *part); /* takes NULL */
 /* The rank of a local index. */
 uint32_t job_part_rank(const struct job_part *part, uint32_t index);
 void job_part_check(const struct job_part *part);
+
+/* ---- job_restart.c: ranks of it that are started again ---- */
+
+void job_restart_open(struct job_part *part); /* once its ranks are known */
+void job_restart_close(struct job_part *part);
+/* A running rank that ends in this way is started again. */
+int job_restart_is_due(const struct job_part *part, uint32_t index, int wait_status, int by_us);
+/* How often it has been, and the one that it waits for. */
+uint32_t job_restart_count(const struct job_part *part, uint32_t index);
+/* It has ended so, and waits from now on. */
+void job_restart_wait(struct job_part *part, uint32_t index, const struct job_failure *failure,
+                      uint64_t now_ns, struct job_actions *actions);
+/* It has connected to PMI.  1 if this becomes known only while it waits: then it must not be started, and
+ * its failure is that of the job. */
+int job_restart_joined(struct job_part *part, uint32_t index, struct job_failure *ret_failure);
+/* Adds to the failure why the rank is not started again. */
+void job_restart_explain(const struct job_part *part, uint32_t index, struct job_failure *failure);
+/* The timer of the part. */
+void job_restart_time(struct job_part *part, uint64_t now_ns, struct job_actions *actions);
+/* The job is ended: those that wait have ended. */
+void job_restart_cancel(struct job_part *part, struct job_actions *actions);
 
 /* ---- job_local.c: what happens to it ---- */
 
@@ -228,6 +264,9 @@ int job_end_ask(struct job *job, struct job_end_message *message, struct job_act
 int job_policy_goes_on(const struct job *job);
 void job_policy_failure(struct job *job, const struct job_failure *failure,
                         struct job_actions *actions);
+/* JOB_MESSAGE_RESTARTED */
+void job_policy_restarted(struct job *job, const struct job_restarted *message,
+                          struct job_actions *actions);
 int job_policy_loss(struct job *job, const struct ranges *places, struct job_actions *actions);
 /* job_map.c: what the job gets of the nodes, made into its map; or one line that says why not.  -EAGAIN
  * if nodes have to be asked first what they are like.  The launch is appended to out. */

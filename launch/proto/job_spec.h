@@ -43,8 +43,12 @@ struct app_spec {
 enum job_on_failure {
     JOB_ON_FAILURE_ABORT,    /* all are killed */
     JOB_ON_FAILURE_CONTINUE, /* the others go on */
+    JOB_ON_FAILURE_RESTART,  /* the rank is started again; a lost node ends the job */
     JOB_ON_FAILURE_COUNT
 };
+
+#define JOB_RESTARTS_MAX     1000u
+#define JOB_RESTARTS_DEFAULT 3u
 
 /* Where the data goes that processes publish for each other before a fence that collects (PMIX_COLLECT_DATA). */
 enum job_modex {
@@ -78,6 +82,7 @@ struct job_spec {
     uint8_t report_bindings; /* draw the cores of each process; for the root only */
     uint32_t stdin_rank;     /* the rank that gets stdin; UINT32_MAX = none, or JOB_STDIN_* */
     enum job_on_failure on_failure;
+    uint32_t restarts_max; /* of each rank, with JOB_ON_FAILURE_RESTART; else 0 */
     enum job_modex modex;
     enum pmi_stop stop;
     char *target;         /* NULL, or the namespace of the processes that those of this job debug */

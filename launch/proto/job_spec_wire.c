@@ -120,6 +120,7 @@ void job_spec_encode(const struct job_spec *spec, struct buffer *out)
 
     assert(spec->apps_count == spec->placement.rules_count);
     assert(spec->on_failure < JOB_ON_FAILURE_COUNT && spec->report_bindings <= 1);
+    assert((spec->restarts_max > 0) == (spec->on_failure == JOB_ON_FAILURE_RESTART));
     assert(spec->stage <= JOB_STAGE_ALL);
     assert(spec->modex < JOB_MODEX_COUNT && spec->stop < PMI_STOP_COUNT);
     wire_put_varint(out, spec->number);
@@ -127,6 +128,8 @@ void job_spec_encode(const struct job_spec *spec, struct buffer *out)
     wire_put_varint(out, spec->mpi);
     wire_put_varint(out, spec->stdin_rank);
     wire_put_varint(out, spec->on_failure);
+    if (spec->on_failure == JOB_ON_FAILURE_RESTART)
+        wire_put_varint(out, spec->restarts_max);
     wire_put_u8(out, (uint8_t)(spec->report_bindings | spec->stage << 1));
     wire_put_varint(out, spec->modex);
     wire_put_varint(out, spec->stop);
@@ -182,6 +185,11 @@ int job_spec_decode(struct job_spec *ret_spec, struct wire_reader *reader)
     spec.mpi = (uint32_t)wire_get_varint_max(reader, JOB_MPI_ALL);
     spec.stdin_rank = (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
     spec.on_failure = (enum job_on_failure)wire_get_varint_max(reader, JOB_ON_FAILURE_COUNT - 1);
+    if (spec.on_failure == JOB_ON_FAILURE_RESTART) {
+        spec.restarts_max = (uint32_t)wire_get_varint_max(reader, JOB_RESTARTS_MAX);
+        if (spec.restarts_max == 0)
+            wire_fail(reader);
+    }
     flags = (uint8_t)wire_get_varint_max(reader, JOB_STAGE_ALL << 1 | 1);
     spec.report_bindings = flags & 1;
     spec.stage = flags >> 1;

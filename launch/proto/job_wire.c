@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch/proto/job_spec.h"
 #include "overlay/overlay_wire.h"
 
 #define JOB_RANGES_MAX 65536u
@@ -46,6 +47,40 @@ void job_failure_decode(struct wire_reader *reader, struct job_failure *ret_fail
     }
     if (wire_status(reader) == 0)
         *ret_failure = failure;
+}
+
+static int failed_by_itself(const struct job_failure *failure)
+{
+    return failure->kind == JOB_FAILURE_EXIT || failure->kind == JOB_FAILURE_SIGNAL;
+}
+
+void job_restarted_encode(const struct job_restarted *message, struct buffer *out)
+{
+    assert(failed_by_itself(&message->failure));
+    assert(message->count > 0 && ranges_contains(&message->ranks, message->failure.rank));
+    wire_put_u8(out, JOB_MESSAGE_RESTARTED);
+    job_failure_encode(&message->failure, out);
+    wire_put_varint(out, message->count);
+    wire_put_varint(out, message->delay_ms);
+    ranges_encode(&message->ranks, out);
+}
+
+int job_restarted_decode(struct job_restarted *ret_message, struct wire_reader *reader)
+{
+    struct job_restarted message = {0};
+
+    job_failure_decode(reader, &message.failure);
+    message.count = (uint32_t)wire_get_varint_max(reader, JOB_RESTARTS_MAX);
+    message.delay_ms = (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
+    ranges_decode(reader, JOB_RANGES_MAX, &message.ranks);
+    if (wire_finish(reader) < 0 || !failed_by_itself(&message.failure) || message.count == 0 ||
+        !ranges_contains(&message.ranks, message.failure.rank)) {
+        ranges_fini(&message.ranks);
+        *ret_message = (struct job_restarted){0};
+        return -EBADMSG;
+    }
+    *ret_message = message;
+    return 0;
 }
 
 void job_launched_encode(const struct job_launched *message, struct buffer *out)

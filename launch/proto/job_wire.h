@@ -92,6 +92,7 @@ enum job_message {
     JOB_MESSAGE_STDIN_ALL,
     /* broadcast: u32 number, u32 generation of the gather; of a client: u32 number (progress.h) */
     JOB_MESSAGE_PROGRESS,
+    JOB_MESSAGE_RESTARTED, /* to the root: struct job_restarted */
     JOB_MESSAGE_COUNT
 };
 
@@ -120,8 +121,8 @@ struct job_spawned {
 enum job_failure_kind {
     JOB_FAILURE_NONE,
     JOB_FAILURE_START,    /* code: -errno of step, detail: the name of an interpreter */
-    JOB_FAILURE_EXIT,     /* code: exit status */
-    JOB_FAILURE_SIGNAL,   /* code: signal number, detail: who has sent it, or "" */
+    JOB_FAILURE_EXIT,     /* code: exit status, detail: what follows it in the message, or "" */
+    JOB_FAILURE_SIGNAL,   /* code: signal number, detail: what follows "killed by", or "" */
     JOB_FAILURE_ABNORMAL, /* exit 0 without finalize */
     JOB_FAILURE_ABORT,    /* code: status given to abort, detail: its message */
     JOB_FAILURE_SERVICES, /* the node cannot serve PMIx: code: -errno, detail: why */
@@ -137,6 +138,14 @@ struct job_failure {
     int32_t code;
     uint8_t step; /* enum start_step, of JOB_FAILURE_START; else 0 */
     char detail[160];
+};
+
+/* Ranks of a node have failed within a moment, and are started again. */
+struct job_restarted {
+    struct job_failure failure; /* of the first */
+    uint32_t count;             /* of that rank's restarts, this one included */
+    uint32_t delay_ms;          /* until then */
+    struct ranges ranks;        /* all of them */
 };
 
 /* Payload of the LAUNCHED gather. */
@@ -350,6 +359,11 @@ int job_roll_decode(struct job_roll *ret_message, struct wire_reader *reader);
 
 void job_failure_encode(const struct job_failure *failure, struct buffer *out);
 void job_failure_decode(struct wire_reader *reader, struct job_failure *ret_failure);
+/* JOB_MESSAGE_RESTARTED, with its kind. */
+void job_restarted_encode(const struct job_restarted *message, struct buffer *out);
+/* reader stands after the kind.  -EBADMSG; ret_message need not be initialised, its ranks are the caller's,
+ * and empty on failure. */
+int job_restarted_decode(struct job_restarted *ret_message, struct wire_reader *reader);
 void job_launched_encode(const struct job_launched *message, struct buffer *out);
 int job_launched_decode(struct job_launched *ret_message, const void *data, size_t bytes);
 void job_ended_encode(const struct job_ended *message, struct buffer *out);

@@ -185,6 +185,23 @@ static void client_refuse(struct client *client, const char *why)
     rank_pmi->events.kill(rank_pmi->events.context, client->index);
 }
 
+/* A rank that has closed its socket takes no further part. */
+static void client_gone(struct client *client)
+{
+    struct rank_pmi *rank_pmi = client->rank_pmi;
+
+    client->is_gone = 1;
+    if (rank_pmi->socket)
+        (void)pmi_socket_closed(rank_pmi->socket, client->index);
+}
+
+/* Without having said anything: it may be started again, and others wait for that. */
+static int client_may_return(const struct client *client)
+{
+    return client->rank_pmi->config.job->spec.on_failure == JOB_ON_FAILURE_RESTART &&
+           !client->has_joined;
+}
+
 static void client_ready(void *context, int fd, unsigned int ready)
 {
     struct client *client = context;
@@ -201,13 +218,13 @@ static void client_ready(void *context, int fd, unsigned int ready)
     if (got < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (got <= 0) {
-        client->is_gone = 1;
-        if (rank_pmi->socket)
-            (void)pmi_socket_closed(rank_pmi->socket, client->index);
+        if (!client_may_return(client))
+            client_gone(client);
         client_close(client);
         rank_pmi_stall_check(rank_pmi);
         return;
     }
+    rank_pmi_joined(client);
     if (!rank_pmi->socket)
         socket_open(rank_pmi);
     if (pmi_socket_input(rank_pmi->socket, client->index, data, (size_t)got, &error) < 0)
@@ -320,7 +337,9 @@ int rank_pmi_pmi_fd(struct rank_pmi *rank_pmi, uint32_t index, int *ret_fd)
     struct client *client = &rank_pmi->clients[index];
     int ends[2];
 
-    assert(index < rank_pmi->config.job->count && client->fd < 0);
+    assert(index < rank_pmi->config.job->count);
+    assert(client->fd < 0 || client_may_return(client));
+    client_close(client); /* of the process before this one */
     *ret_fd = -1;
     if (!(rank_pmi->config.job->spec.mpi & JOB_MPI_PMI1))
         return 0;
@@ -419,6 +438,8 @@ int rank_pmi_exited(struct rank_pmi *rank_pmi, uint32_t index, int wait_status, 
     const struct job_local *job = rank_pmi->config.job;
 
     assert(index < job->count && rank_pmi->ended_count < job->count);
+    if (client_may_return(&rank_pmi->clients[index])) /* which it might have until now */
+        client_gone(&rank_pmi->clients[index]);
     rank_pmi_pmix_exited(rank_pmi, index);
     rank_pmi_abort_ended(rank_pmi, index);
     rank_pmi->has_deserted |= rank_pmi_is_connected(rank_pmi, index) != 0;

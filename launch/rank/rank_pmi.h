@@ -30,6 +30,8 @@ struct rank_pmi_events {
     uint32_t (*request)(void *context, uint32_t place, struct message *payload);
     void (*reply)(void *context, uint32_t source, uint32_t id, struct message *payload);
     void (*aborted)(void *context, uint32_t index, int status, const char *message);
+    /* A rank of a job that restarts ranks (JOB_ON_FAILURE_RESTART) has connected to a server. */
+    void (*joined)(void *context, uint32_t index);
     /* A local rank cannot be served any longer: it must be killed. */
     void (*kill)(void *context, uint32_t index);
     void (*signal)(void *context, uint32_t index, int number); /* to a local rank, if it runs */
@@ -74,7 +76,7 @@ void rank_pmi_destroy(struct rank_pmi *rank_pmi);
 int rank_pmi_must_wait(const struct rank_pmi *rank_pmi);
 /* The services have failed: no further rank may start. */
 int rank_pmi_have_failed(const struct rank_pmi *rank_pmi);
-/* Makes the PMI-1 socket of a rank that is about to start. The process's end is the caller's to
+/* Makes the PMI-1 socket of a rank that is about to start, perhaps again. The process's end is the caller's to
  * close after the start; -1 if PMI-1 is not offered. -errno if descriptors are exhausted. */
 int rank_pmi_pmi_fd(struct rank_pmi *rank_pmi, uint32_t index, int *ret_fd);
 /* The rank's variables, "NAME=value" with NUL each, appended. target_fd: number of its PMI-1 socket. */
@@ -82,7 +84,8 @@ void rank_pmi_environment(struct rank_pmi *rank_pmi, uint32_t index, int target_
                           struct buffer *out);
 /* 1 while a rank has connected to a server and not finalized. */
 int rank_pmi_is_connected(const struct rank_pmi *rank_pmi, uint32_t index);
-/* 1 if the rank had connected to a server and exited without finalize. by_us: the job is being ended. */
+/* 1 if the rank had connected to a server and exited without finalize. by_us: the job is being ended.  Not to be called
+ * for a rank that is started again. */
 int rank_pmi_exited(struct rank_pmi *rank_pmi, uint32_t index, int wait_status, int by_us);
 /* The state of a rank that has not ended with respect to an operation. */
 enum job_stall_state rank_pmi_stall_state(const struct rank_pmi *rank_pmi,

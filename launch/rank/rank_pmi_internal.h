@@ -31,7 +31,8 @@ struct client {
     struct buffer unsent;     /* replies not yet written to the socket */
     int fd;                   /* our end, -1 when closed */
     uint32_t index;
-    uint8_t is_gone; /* closed its PMI-1 socket */
+    uint8_t has_joined; /* said something to a server */
+    uint8_t is_gone;    /* closed its PMI-1 socket */
     uint8_t has_ended;
     uint8_t is_aborted; /* by another process, with abort_status */
     int32_t abort_status;
@@ -125,6 +126,8 @@ char *rank_pmi_directory(const struct rank_pmi *rank_pmi, uint32_t number);
 int64_t rank_pmi_local_index(const struct rank_pmi *rank_pmi, uint32_t rank);
 
 /* rank_pmi_ops.c: the requests common to all speakers. */
+/* The rank has said something to a server. */
+void rank_pmi_joined(struct client *client);
 struct pmi_ops rank_pmi_ops(struct speaker *speaker);
 
 /* rank_pmi_collective.c */

@@ -11,6 +11,17 @@
 
 #include "launch/rank/rank_pmi_internal.h"
 
+void rank_pmi_joined(struct client *client)
+{
+    struct rank_pmi *rank_pmi = client->rank_pmi;
+
+    if (client->has_joined)
+        return;
+    client->has_joined = 1;
+    if (rank_pmi->config.job->spec.on_failure == JOB_ON_FAILURE_RESTART)
+        rank_pmi->events.joined(rank_pmi->events.context, client->index);
+}
+
 static void set_state(const struct speaker *speaker, const struct pmi_process *process,
                       enum client_state state)
 {
@@ -18,8 +29,10 @@ static void set_state(const struct speaker *speaker, const struct pmi_process *p
     int64_t index = rank_pmi_local_index(rank_pmi, process->rank);
 
     assert(speaker->kind < SPEAKER_COUNT);
-    if (index >= 0 && process->job == rank_pmi->config.job->number)
-        rank_pmi->clients[index].state[speaker->kind] = (uint8_t)state;
+    if (index < 0 || process->job != rank_pmi->config.job->number)
+        return;
+    rank_pmi->clients[index].state[speaker->kind] = (uint8_t)state;
+    rank_pmi_joined(&rank_pmi->clients[index]);
 }
 
 static void on_opened(void *context, uint32_t job, int status, const char *why, int32_t pid)

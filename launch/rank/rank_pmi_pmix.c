@@ -112,6 +112,7 @@ static void admit_client(struct rank_pmi *rank_pmi, int fd, uint32_t rank, const
     assert(client->index < rank_pmi->config.job->count);
     if (client->state[SPEAKER_PMIX] == CLIENT_NEVER)
         client->state[SPEAKER_PMIX] = CLIENT_CONNECTED;
+    rank_pmi_joined(client);
     pmi_node_admit(rank_pmi->config.pmi_node, fd, &process, message, message_bytes);
 }
 

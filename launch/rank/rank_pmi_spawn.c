@@ -239,6 +239,7 @@ static int make_spec(const struct rank_pmi *rank_pmi, uint32_t caller, struct pm
     spec->uid = job->spec.uid;
     spec->on_failure =
         spawn->is_recoverable ? (uint8_t)JOB_ON_FAILURE_CONTINUE : job->spec.on_failure;
+    spec->restarts_max = spec->on_failure == JOB_ON_FAILURE_RESTART ? job->spec.restarts_max : 0;
     spec->report_bindings = spawn->report_bindings;
     spec->stdin_rank = spawn->stdin_rank;
     spec->modex = job->spec.modex;

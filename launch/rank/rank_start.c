@@ -128,6 +128,7 @@ static void write_own(const struct rank_start *start, const char *directory, str
     put_number(out, "BANYAN_SIZE", start->job->map.processes);
     put_number(out, "BANYAN_LOCAL_RANK", start->index);
     put_number(out, "BANYAN_LOCAL_SIZE", start->job->count);
+    put_number(out, "BANYAN_RESTART", start->restart);
     if (tmpdir)
         put_variable(out, "TMPDIR", tmpdir);
     if (directory != NULL)
@@ -261,7 +262,8 @@ int rank_start(const struct rank_start *start, struct error *error)
         .memory = binding != NULL ? &binding->memory : NULL,
         .memory_is_bound = memory_is_bound(start),
         .limits = &app->limits,
-        .is_stopped = start->job->spec.stop == PMI_STOP_EXEC,
+        .is_stopped = start->job->spec.stop == PMI_STOP_EXEC && start->restart == 0,
+        .ends_group = start->job->spec.on_failure == JOB_ON_FAILURE_RESTART,
         .more_follow = 1,
     };
     char *libraries = NULL, **argv = NULL;

@@ -20,8 +20,9 @@ struct rank_start {
     const char *stage; /* contains the stage directories of jobs */
     uint32_t place;
     uint32_t rank;
-    uint32_t index; /* local */
-    int stdin_fd;   /* the process's end, or -1: /dev/null; stays the caller's */
+    uint32_t index;   /* local */
+    uint32_t restart; /* how often it has been started before */
+    int stdin_fd;     /* the process's end, or -1: /dev/null; stays the caller's */
 };
 
 /* The descriptor of a rank's PMI-1 socket in the rank. */

@@ -157,7 +157,7 @@ static void ops_open(void *context, uint32_t job)
     part->local = instance_part(sim_daemon_instance(daemon), job);
     part->next = daemon->parts;
     daemon->parts = part;
-    assert(part->local->spec.on_failure != JOB_ON_FAILURE_CONTINUE);
+    assert(part->local->spec.on_failure == JOB_ON_FAILURE_ABORT);
     sim_process_open(part);
 }
 
@@ -175,6 +175,13 @@ static void ops_start(void *context, uint32_t job, uint32_t first, uint32_t coun
 
     for (uint32_t i = 0; part != NULL && i < count; i++)
         sim_process_start(part, first + i);
+}
+
+static void ops_seal(void *context, uint32_t job)
+{
+    (void)context;
+    (void)job;
+    assert(!"no job restarts its ranks");
 }
 
 static void ops_cancel_starts(void *context, uint32_t job)
@@ -296,6 +303,7 @@ static const struct daemon_rank_ops rank_ops = {
     .open = ops_open,
     .close = ops_close,
     .start = ops_start,
+    .seal = ops_seal,
     .cancel_starts = ops_cancel_starts,
     .signal = ops_signal,
     .end = ops_end,

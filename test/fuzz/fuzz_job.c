@@ -44,6 +44,7 @@ static void sample(unsigned number, struct buffer *out)
     struct job_end_message end = {.number = 1, .generation = 2, .grace_ms = 2000};
     struct job_failure failure = {
         .number = 1, .kind = JOB_FAILURE_EXIT, .rank = 2, .place = 2, .code = 3};
+    struct job_restarted restarted = {.failure = failure, .count = 1, .delay_ms = 1000};
     struct job_spec spec;
 
     wire_put_u8(out, (uint8_t)(JOB_MESSAGE_ROSTER + number));
@@ -72,6 +73,12 @@ static void sample(unsigned number, struct buffer *out)
         break;
     case JOB_MESSAGE_RANK_FAILED:
         job_failure_encode(&failure, out);
+        break;
+    case JOB_MESSAGE_RANK_FAILED + 1: /* the next number that concerns the root */
+        ranges_add(&restarted.ranks, 2, 3);
+        buffer_clear(out);
+        job_restarted_encode(&restarted, out);
+        ranges_fini(&restarted.ranks);
         break;
     case JOB_MESSAGE_SIGNAL:
         buffer_clear(out);

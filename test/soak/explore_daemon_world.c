@@ -336,6 +336,12 @@ static void ranks_start(void *context, uint32_t job, uint32_t first, uint32_t co
     }
 }
 
+static void ranks_seal(void *context, uint32_t job)
+{
+    (void)context;
+    world_wrong("job %u is sealed, and restarts no ranks", job);
+}
+
 static void ranks_cancel_starts(void *context, uint32_t job)
 {
     (void)context; /* all are under way */
@@ -422,6 +428,7 @@ static const struct daemon_rank_ops rank_ops = {
     .open = ranks_open,
     .close = ranks_close,
     .start = ranks_start,
+    .seal = ranks_seal,
     .cancel_starts = ranks_cancel_starts,
     .signal = ranks_signal,
     .end = ranks_end,

@@ -200,6 +200,7 @@ static const char *message_name(const struct message *message)
         [JOB_MESSAGE_RANK_FAILED] = "RANK_FAILED",
         [JOB_MESSAGE_SURVEY] = "SURVEY",
         [JOB_MESSAGE_NOTICE] = "NOTICE",
+        [JOB_MESSAGE_RESTARTED] = "RESTARTED",
     };
 
     return names[message->data[0]];
@@ -254,6 +255,9 @@ static void trace_node(struct buffer *out, const struct job_action *action)
     case JOB_ACTION_START:
         buffer_printf(out, "start %u process%s", action->start.count,
                       action->start.count == 1 ? "" : "es");
+        break;
+    case JOB_ACTION_SEAL:
+        buffer_append_string(out, "no restart any more");
         break;
     case JOB_ACTION_CANCEL_STARTS:
         buffer_append_string(out, "start no more");
@@ -400,10 +404,11 @@ static void check_book(const struct job_world *world)
              (unsigned long long)expected);
 }
 
-static void set_timer(struct job_world *world, uint32_t job, uint64_t deadline_ns)
+static void set_timer(struct job_world *world, uint32_t place, uint32_t job, uint64_t deadline_ns)
 {
     assert(job < JOB_WORLD_JOBS_MAX);
-    world->deadlines_ns[job] = deadline_ns;
+    assert(place == 0 || job == 1);
+    *(place == 0 ? &world->deadlines_ns[job] : &world->places[place].deadline_ns) = deadline_ns;
 }
 
 /* The node says what it is like: so many cores of one thread. */
@@ -457,6 +462,10 @@ static void do_action(struct job_world *world, uint32_t place, struct job_action
         break;
     case JOB_ACTION_START:
         at->starts += action->start.count;
+        at->start_first = action->start.first;
+        break;
+    case JOB_ACTION_SEAL:
+        at->seals++;
         break;
     case JOB_ACTION_CANCEL_STARTS:
         at->cancelled_starts++;
@@ -489,7 +498,7 @@ static void do_action(struct job_world *world, uint32_t place, struct job_action
         world->leaves++;
         break;
     case JOB_ACTION_TIMER:
-        set_timer(world, action->job, action->deadline_ns);
+        set_timer(world, place, action->job, action->deadline_ns);
         break;
     default:
         break;
@@ -571,6 +580,18 @@ static uint32_t next_timer(const struct job_world *world)
     return next;
 }
 
+/* One after the other: they do not meet meanwhile. */
+static void part_passes(struct job_world *world, uint32_t place, uint64_t end_ns)
+{
+    struct job_world_place *at = &world->places[place];
+
+    while (at->deadline_ns <= end_ns) {
+        world->now_ns = at->deadline_ns;
+        at->deadline_ns = UINT64_MAX;
+        job_world_event(world, place, (struct job_event){.kind = JOB_EVENT_TIMER, .job = 1});
+    }
+}
+
 void job_world_pass(struct job_world *world, uint32_t milliseconds)
 {
     uint64_t end_ns = world->now_ns + milliseconds * NS_PER_MS;
@@ -584,6 +605,8 @@ void job_world_pass(struct job_world *world, uint32_t milliseconds)
                                            .job = job,
                                            .places = job ? NULL : &world->missing});
     }
+    for (uint32_t place = 1; place <= world->nodes; place++)
+        part_passes(world, place, end_ns);
     world->now_ns = end_ns;
 }
 
@@ -610,6 +633,7 @@ struct job_world *job_world_create_with(uint32_t nodes, uint32_t slots, enum ins
         world->deadlines_ns[job] = UINT64_MAX;
     for (uint32_t place = 0; place <= nodes; place++) {
         world->places[place].end_grace_ms = world->places[place].cut = -1;
+        world->places[place].deadline_ns = UINT64_MAX;
         world->places[place].instance = instance_create(
             &world->instance, place, place == 0 ? &world->allocation : NULL, policy);
     }
@@ -644,6 +668,7 @@ static void make_spec(struct job_world *world, uint32_t processes, struct job_sp
     ret_spec->apps = memory_allocate_zeroed(sizeof *ret_spec->apps);
     ret_spec->apps_count = 1;
     ret_spec->on_failure = world->on_failure;
+    ret_spec->restarts_max = world->restarts_max;
     ret_spec->apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
     ret_spec->apps[0].argv[0] = memory_copy_string("./app");
     ret_spec->apps[0].set = memory_allocate_zeroed(sizeof(char *));

@@ -29,6 +29,9 @@ struct job_world_place {
     int cut;              /* CUT_OUTPUT: -1 none, 0, or 1 = discard */
     int signal;           /* the last one */
     uint32_t surveys;     /* how often it was asked */
+    uint32_t start_first; /* of the last START */
+    uint32_t seals;
+    uint64_t deadline_ns; /* of its part of job 1; UINT64_MAX: none */
 };
 
 struct delivery;
@@ -40,6 +43,7 @@ struct job_world {
     uint32_t nodes;
     uint64_t now_ns;
     enum job_on_failure on_failure; /* of the job that job_world_run makes */
+    uint32_t restarts_max;          /* likewise */
     uint32_t start_timeout_s;       /* likewise the next, of those that job_world_spawn makes */
     uint32_t run_timeout_s;
     enum pmi_stop stop;
@@ -73,7 +77,7 @@ void job_world_release(struct job_world *world);
 void job_world_drop_held(struct job_world *world);
 /* The place is gone: gathers it belongs to fail, and everybody hears of it. */
 void job_world_kill(struct job_world *world, uint32_t place);
-/* Time passes; the root's timer is told if it is due. */
+/* Time passes; timers that are due are told, those of the root first, then those of each node. */
 void job_world_pass(struct job_world *world, uint32_t milliseconds);
 /* The trace since the last call; valid until the next. */
 const char *job_world_trace(struct job_world *world);

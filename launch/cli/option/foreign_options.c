@@ -11,8 +11,9 @@
     "an option of the scheduler: give it to salloc or sbatch, or in --alloc \"slurm: ...\""
 #define MCA          "banyan reads no MCA parameters; for Open MPI itself use -x OMPI_MCA_NAME=VALUE"
 #define DAEMON_DEBUG "use -vv, which also prints the daemons' logs"
-#define RECOVERY     "failed ranks are not restarted; --on-failure continue lets the others go on"
-#define NO_SERVER    "there is no server to connect to: each run starts its own daemons"
+#define RECOVERY \
+    "--on-failure restart:N restarts ranks that do not use MPI, continue lets the others go on"
+#define NO_SERVER "there is no server to connect to: each run starts its own daemons"
 
 const struct foreign_option foreign_options[] = {
     /* How many processes */

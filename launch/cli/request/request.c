@@ -40,6 +40,7 @@ struct word_value {
 
 static const struct word_value failures[] = {{"abort", JOB_ON_FAILURE_ABORT},
                                              {"continue", JOB_ON_FAILURE_CONTINUE},
+                                             {"restart", JOB_ON_FAILURE_RESTART},
                                              {NULL, 0}};
 
 static const struct word_value stops[] = {{"exec", PMI_STOP_EXEC},
@@ -137,12 +138,22 @@ static int mpi_parse(const char *text, uint32_t *ret_mpi, struct error *error)
 
 static int failure_parse(const char *text, struct job_spec *job, struct error *error)
 {
-    uint32_t policy;
+    size_t word_bytes = strcspn(text, ":");
+    uint32_t policy, restarts = JOB_RESTARTS_DEFAULT;
 
-    if (word_find(failures, text, strlen(text), &policy) < 0)
-        return error_set(error, -EINVAL, "option --on-failure: '%.80s' is not abort or continue",
+    if (word_find(failures, text, word_bytes, &policy) < 0 ||
+        (text[word_bytes] == ':' && policy != JOB_ON_FAILURE_RESTART))
+        return error_set(error, -EINVAL,
+                         "option --on-failure: '%.80s' is not abort, continue or restart[:N]",
                          text);
+    if (text[word_bytes] == ':' &&
+        options_number(text + word_bytes + 1, 1, JOB_RESTARTS_MAX, &restarts) < 0)
+        return error_set(
+            error, -EINVAL,
+            "option --on-failure: '%.80s': the number of restarts is not a number from 1 to %u",
+            text, JOB_RESTARTS_MAX);
     job->on_failure = (enum job_on_failure)policy;
+    job->restarts_max = policy == JOB_ON_FAILURE_RESTART ? restarts : 0;
     return 0;
 }
 

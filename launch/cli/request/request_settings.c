@@ -389,10 +389,10 @@ const struct option_rule run_rules[] = {
      .help = "end the job after this time, with exit status 124"},
     {.kind = OPTION_TEXT,
      .name = "on-failure",
-     .value = "abort|continue",
+     .value = "abort|continue|restart[:N]",
      FIELD(on_failure),
-     .help = "when a rank fails or a node is lost: end the job (abort, the default), or let the "
-             "other ranks go on"},
+     .help = "when a rank fails or a node is lost: end the job (abort, the default), let the "
+             "other ranks go on, or start a rank that has failed again up to N times (default: 3)"},
     {.kind = OPTION_NUMBER,
      .name = "start-timeout",
      .value = "SECONDS",

@@ -216,6 +216,7 @@ int request_tasks_finish(struct request_tasks *tasks, const struct allocation *a
     job->stdin_rank = JOB_STDIN_EACH;
     job->mpi = 0;
     job->on_failure = JOB_ON_FAILURE_CONTINUE;
+    job->restarts_max = 0;
     return 0;
 }
 

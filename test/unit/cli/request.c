@@ -238,6 +238,26 @@ static void test_starters(void)
     }
 }
 
+static void test_restart(void)
+{
+    static const struct {
+        const char *line;
+        uint32_t restarts;
+    } cases[] = {{"run --host a --on-failure restart prog", 3},
+                 {"run --host a --on-failure restart:1 prog", 1},
+                 {"run --host a --on-failure restart:1000 prog", 1000}};
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct run_request request;
+
+        if (!accepts(cases[i].line, &request))
+            continue;
+        is_uint(request.job.on_failure, JOB_ON_FAILURE_RESTART, "ranks that fail are restarted");
+        is_uint(request.job.restarts_max, cases[i].restarts, "so often");
+        request_fini(&request);
+    }
+}
+
 static void test_refusals(void)
 {
     refuses("run --source torque prog", "option --source: unknown scheduler");
@@ -277,7 +297,12 @@ static void test_refusals(void)
     refuses("run --modex none prog", "option --modex: 'none' is not auto, full or lazy");
     refuses("run --stop never prog", "option --stop: 'never' is not exec, init or app");
     refuses("run --stop init --mpi pmi1 prog", "option --stop: ");
-    refuses("run --on-failure pray prog", "option --on-failure: 'pray'");
+    refuses("run --on-failure pray prog",
+            "option --on-failure: 'pray' is not abort, continue or restart[:N]");
+    refuses("run --on-failure abort:3 prog", "option --on-failure: 'abort:3' is not abort");
+    refuses("run --on-failure restart:0 prog", "is not a number from 1 to 1000");
+    refuses("run --on-failure restart:1001 prog", "is not a number from 1 to 1000");
+    refuses("run --on-failure restart: prog", "is not a number from 1 to 1000");
     refuses("run --mpi pmix, prog", "option --mpi: 'pmix,'");
     refuses("run --map-by ppr:2:node --per-node 1 prog", "--per-node and --map-by");
     refuses("run --map-by board prog", "option --map-by: ");
@@ -417,6 +442,7 @@ int main(void)
     test_values();
     test_doctor_directory();
     test_starters();
+    test_restart();
     test_refusals();
     test_wishes();
     test_gone_directory();

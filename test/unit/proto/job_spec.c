@@ -98,12 +98,33 @@ static void test_job(void)
     buffer_fini(&out);
 }
 
+static void test_restarts(void)
+{
+    struct job_spec spec, copy;
+    struct buffer out = {0};
+    struct wire_reader reader;
+
+    fill_job(&spec, 10);
+    spec.on_failure = JOB_ON_FAILURE_RESTART;
+    spec.restarts_max = JOB_RESTARTS_MAX;
+    job_spec_encode(&spec, &out);
+    wire_reader_init(&reader, out.data, out.length_bytes);
+    is_int(job_spec_decode(&copy, &reader), 0, "a job that restarts ranks");
+    is_uint(copy.on_failure, JOB_ON_FAILURE_RESTART, "says so");
+    is_uint(copy.restarts_max, JOB_RESTARTS_MAX, "and how often");
+    job_spec_fini(&copy);
+    job_spec_fini(&spec);
+    buffer_fini(&out);
+}
+
 static void test_job_refused(void)
 {
     struct job_spec spec;
     struct buffer out = {0};
 
     fill_job(&spec, 10);
+    spec.on_failure = JOB_ON_FAILURE_RESTART;
+    spec.restarts_max = 3;
     job_spec_encode(&spec, &out);
     truncated_is_refused(&out, decode_job, "a small job");
     job_spec_fini(&spec);
@@ -155,6 +176,7 @@ int main(void)
 {
     test_directory();
     test_job();
+    test_restarts();
     test_job_refused();
     test_namespace();
     return done_testing();

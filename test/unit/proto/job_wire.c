@@ -63,6 +63,48 @@ static void test_failure(void)
     buffer_fini(&bytes);
 }
 
+static int restarted_decode(struct job_restarted *ret_message, const void *data, size_t bytes)
+{
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, data, bytes);
+    (void)wire_get_u8(&reader);
+    return job_restarted_decode(ret_message, &reader);
+}
+
+static void test_restarted(void)
+{
+    struct job_failure failure = {
+        .number = 7, .kind = JOB_FAILURE_SIGNAL, .rank = 12, .place = 3, .code = 11};
+    struct job_restarted message = {.failure = failure, .count = 2, .delay_ms = 30000};
+    struct job_restarted back;
+    struct buffer bytes = {0};
+    int refused = 1;
+
+    ranges_add(&message.ranks, failure.rank, failure.rank + 3);
+    ranges_add(&message.ranks, failure.rank + 9, failure.rank + 9);
+    job_restarted_encode(&message, &bytes);
+    is_int(bytes.data[0], JOB_MESSAGE_RESTARTED, "ranks that are restarted: the kind");
+    is_int(restarted_decode(&back, bytes.data, bytes.length_bytes), 0, "the message");
+    ok(failures_equal(&back.failure, &failure) && back.count == 2 && back.delay_ms == 30000 &&
+           ranges_equal(&back.ranks, &message.ranks),
+       "comes back");
+    ranges_fini(&back.ranks);
+    for (size_t cut = 0; cut < bytes.length_bytes; cut++)
+        refused &= restarted_decode(&back, bytes.data, cut) == -EBADMSG && back.ranks.count == 0;
+    ok(refused, "cut anywhere it is refused");
+    ranges_fini(&message.ranks);
+    buffer_clear(&bytes);
+    wire_put_u8(&bytes, JOB_MESSAGE_RESTARTED);
+    job_failure_encode(&failure, &bytes);
+    wire_put_varint(&bytes, 1);
+    wire_put_varint(&bytes, 1000);
+    ranges_encode(&message.ranks, &bytes);
+    is_int(restarted_decode(&back, bytes.data, bytes.length_bytes), -EBADMSG,
+           "also one without the rank that has failed");
+    buffer_fini(&bytes);
+}
+
 static void test_launched(void)
 {
     struct job_launched message = {
@@ -466,6 +508,7 @@ static void test_notice(void)
 int main(void)
 {
     test_failure();
+    test_restarted();
     test_launched();
     test_ended();
     test_end();

@@ -2,6 +2,7 @@
 /*
  * Barriers of groups of ranks (PMI 1.2) on one node of a job, and what it joins for ranks that have ended, without daemon
  * or tree: the test plays both.  Ranks 0 and 1 of job 7 are on this node, 2 and 3 on the next.
+ * And a rank that is started again.
  * Tested: launch/rank/rank_pmi_stall_group.c, launch/rank/rank_pmi_stand_in.c, launch/rank/rank_pmi_collective.c.
  */
 #include "config.h"
@@ -115,7 +116,13 @@ static void world_missed(void *context, const struct operation_name *key)
     buffer_printf(&calls, "missed %u\n", key->generation);
 }
 
-static const struct rank_pmi_events events = {.contribute = world_contribute,
+static void world_joined(void *context, uint32_t index)
+{
+    buffer_printf(&calls, "joined %u\n", index);
+}
+
+static const struct rank_pmi_events events = {.joined = world_joined,
+                                              .contribute = world_contribute,
                                               .stalled = world_stalled,
                                               .missed = world_missed};
 
@@ -140,7 +147,19 @@ static void says(const struct job *job, uint32_t index, const char *line, const 
         is_string(answer, expected, "%.30s", line[0] != '\0' ? line : "the answer");
 }
 
-static void job_begin(struct job *job, enum job_on_failure on_failure)
+static void client_begin(struct job *job, uint32_t index)
+{
+    if (rank_pmi_pmi_fd(job->rank_pmi, index, &job->fds[index]) < 0)
+        bail_out("no socket");
+}
+
+static void client_init(const struct job *job, uint32_t index)
+{
+    says(job, index, "cmd=init pmi_version=1 pmi_subversion=1\n",
+         "cmd=response_to_init pmi_version=1 pmi_subversion=2 rc=0\n");
+}
+
+static void job_open(struct job *job, enum job_on_failure on_failure)
 {
     struct placement_rule rule = {.processes = 4};
     struct job_local *local = &job->local;
@@ -165,12 +184,15 @@ static void job_begin(struct job *job, enum job_on_failure on_failure)
     placement_map_places(&local->map, &local->places);
     local->count = placement_map_count(&local->map, 0);
     job->rank_pmi = rank_pmi_create(&config, &error);
-    for (uint32_t i = 0; i < 2; i++) {
-        if (rank_pmi_pmi_fd(job->rank_pmi, i, &job->fds[i]) < 0)
-            bail_out("no socket");
-        says(job, i, "cmd=init pmi_version=1 pmi_subversion=1\n",
-             "cmd=response_to_init pmi_version=1 pmi_subversion=2 rc=0\n");
-    }
+    client_begin(job, 0);
+    client_begin(job, 1);
+}
+
+static void job_begin(struct job *job, enum job_on_failure on_failure)
+{
+    job_open(job, on_failure);
+    client_init(job, 0);
+    client_init(job, 1);
 }
 
 static void job_end(struct job *job)
@@ -309,6 +331,43 @@ static void test_all_ended(void)
     job_end(&job);
 }
 
+/* As long as it has said nothing others wait for it. */
+static void test_restart(void)
+{
+    struct job job;
+
+    job_open(&job, JOB_ON_FAILURE_RESTART);
+    client_init(&job, 0);
+    heard("joined 0\n", "a rank that connects is not restarted any more");
+    says(&job, 0, "cmd=barrier_in\n", NULL);
+    for (int i = 0; i < 3; i++) {
+        (void)close(job.fds[1]); /* sometimes the end is noticed before the restart */
+        for (int turn = 0; turn < i; turn++)
+            loop_some();
+        client_begin(&job, 1);
+    }
+    says(&job, 1, "cmd=in", NULL);
+    await("joined");
+    heard("joined 1\n", "another is, until it says something");
+    says(&job, 1, "it pmi_version=1 pmi_subversion=1\n",
+         "cmd=response_to_init pmi_version=1 pmi_subversion=2 rc=0\n");
+    says(&job, 1, "cmd=barrier_in\n", NULL);
+    await("contribute");
+    heard("contribute to 1 of 1-2\n", "and meets the first in its barrier");
+    result(&job, &last, 0, 0);
+    says(&job, 0, "", "cmd=barrier_out rc=0\n");
+    says(&job, 1, "", "cmd=barrier_out rc=0\n");
+    job_end(&job);
+    job_open(&job, JOB_ON_FAILURE_RESTART);
+    client_init(&job, 0);
+    says(&job, 0, "cmd=barrier_in group=0,1\n", NULL);
+    (void)shutdown(job.fds[1], SHUT_RDWR);
+    loop_some();
+    is_int(rank_pmi_exited(job.rank_pmi, 1, 0, 0), 0, "one that ends well without PMI");
+    says(&job, 0, "", "cmd=barrier_out rc=-1 group=0,1 tag=0 msg=a_member_has_ended\n");
+    job_end(&job);
+}
+
 int main(void)
 {
     struct error error = ERROR_NONE;
@@ -323,6 +382,7 @@ int main(void)
     test_stalls();
     test_ended();
     test_all_ended();
+    test_restart();
     allocation_fini(&allocation);
     loop_timer_destroy(tick);
     loop_destroy(loop);
