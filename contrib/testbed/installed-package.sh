@@ -46,7 +46,12 @@ plugin() {
 }
 completion() { (. /usr/share/bash-completion/completions/banyan && complete -p banyan); }
 manual() { zcat /usr/share/man/man1/banyan-run.1.gz | grep -q 'TH BANYAN-RUN'; }
-library() { dpkg -L libbanyan-sock-dev | grep -q '/banyan-sock.pc$' && ldconfig -p | grep -q libbanyan-sock.so.0; }
+libraries() {
+    local name
+    for name in sock fabric; do
+        dpkg -L "libbanyan-$name-dev" | grep "/banyan-$name.pc$" && ldconfig -p | grep "libbanyan-$name.so.0" || return
+    done
+}
 nothing_runs() { ! grep -lazE '^banyand?$' /proc/[0-9]*/cmdline 2>/dev/null; }
 nothing_lies() { ! find /tmp /dev/shm /var/tmp -path "$PWD" -prune -o \( -name 'banyan*' -o -name 'bv-*' \) -print | grep .; }
 same_system() { diff "$before" <(system); }
@@ -58,7 +63,7 @@ apt-get update -q >"$before" 2>&1 || {
     exit 1
 }
 system >"$before"
-names=(banyan libbanyan-sock0 libbanyan-sock-dev)
+names=(banyan libbanyan-sock0 libbanyan-sock-dev libbanyan-fabric0 libbanyan-fabric-dev)
 files=()
 for name in "${names[@]}"; do files+=("$PWD/$name"_*.deb); done
 check "apt installs the packages" apt-get install -y -q --no-install-recommends "${files[@]}"
@@ -70,7 +75,7 @@ check "banyan doctor" as_user banyan doctor --virtual-nodes 2
 check "the libraries of the plugins" plugin
 check "completion in bash" completion
 check "the man page" manual
-check "the library for others" library
+check "the libraries for others" libraries
 check "nothing runs any more" nothing_runs
 check "nothing lies about" nothing_lies
 check "apt removes them" apt-get purge -y -q --autoremove "${names[@]}"

@@ -44,6 +44,7 @@ void top_verb_help(struct buffer *out)
                          "Shows what the jobs and nodes of an instance use, those that use the "
                          "most CPU first, every\n2 s until q or Ctrl-C. CPU% is of one CPU.\n");
     options_help(top_rules, out);
+    buffer_append_string(out, "\nMore in banyan-top(1).\n");
 }
 
 struct page {
