@@ -38,9 +38,10 @@ instance() {
     return $rc
 }
 # What Open MPI and PMIx programs speak to comes by dlopen.
-plugin() {
-    local file
-    for file in $(dpkg -L banyan | grep '\.so$'); do
+plugins() {
+    local file files
+    files=$(dpkg -L banyan | grep '\.so$') || return
+    for file in $files; do
         ! ldd "$file" | grep 'not found' || return
     done
 }
@@ -72,7 +73,7 @@ check "a job of four ranks on two nodes" ranks banyan run --virtual-nodes 2 -n 4
 check "the same as mpiexec" personality
 check "an instance" instance
 check "banyan doctor" as_user banyan doctor --virtual-nodes 2
-check "the libraries of the plugins" plugin
+check "the libraries of the plugins" plugins
 check "completion in bash" completion
 check "the man page" manual
 check "the libraries for others" libraries
