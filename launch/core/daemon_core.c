@@ -129,6 +129,7 @@ static void on_start(struct daemon_core *core, const struct daemon_event *event)
 {
     struct tree tree = {.places = core->spec->places, .radix = core->spec->radix};
 
+    core->begun_ns = core->ops->now_ns(core->context);
     (void)event;
     for (uint32_t i = 0; i < tree_cut_count(&tree, core->range); i++)
         core->ops->starter->start(core->context, tree_cut(&tree, core->range, i));
@@ -190,6 +191,8 @@ static void on_joined(struct daemon_core *core, const struct daemon_event *event
     (void)event;
     assert(!core->has_joined);
     core->has_joined = true;
+    if (!daemon_core_is_root(core) && core->begun_ns > 0)
+        instance_joined(core->instance, core->begun_ns, core->ops->now_ns(core->context));
     core->ops->starter->joined(core->context);
 }
 

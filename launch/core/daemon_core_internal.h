@@ -37,6 +37,7 @@ struct daemon_core {
     struct range range;
     uint32_t place;
     enum daemon_phase phase;
+    uint64_t begun_ns; /* when it began to start others, and to join; 0: not yet */
     struct instance *instance;
     struct clients *clients;     /* NULL elsewhere than at place 0 */
     struct stall_report *stalls; /* likewise */

@@ -10,6 +10,7 @@
 #include "launch/core/stage_root.h"
 #include "launch/core/stall_report.h"
 #include "launch/job/clients.h"
+#include "launch/proto/control.h"
 
 /* Time for an orderly end: of a complete tree, and of one whose start has failed. */
 #define LEAVE_MS            5000
@@ -90,6 +91,16 @@ static void leave_out(struct daemon_core *core, const struct ranges *places)
         core->tree->place_failed(core->tree_context, place);
 }
 
+static void send_profile(struct daemon_core *core, const struct job_action *action)
+{
+    struct buffer payload = {0};
+
+    control_put_job(action->job, &payload);
+    buffer_append(&payload, action->message->data, action->message->length_bytes);
+    clients_send(core->clients, action->job, CONTROL_PROFILE, &payload);
+    buffer_fini(&payload);
+}
+
 /* Actions of the root: for clients and the end. */
 static void run_at_root(struct daemon_core *core, const struct job_action *action)
 {
@@ -108,6 +119,9 @@ static void run_at_root(struct daemon_core *core, const struct job_action *actio
     case JOB_ACTION_STARTED:
         daemon_core_push_orphan(core, action->job);
         clients_action(core->clients, action);
+        break;
+    case JOB_ACTION_PROFILE:
+        send_profile(core, action);
         break;
     case JOB_ACTION_ENDED:
         daemon_core_pull_ended(core, action->job);

@@ -328,10 +328,18 @@ static void place_failed(struct instance *instance, const struct job_event *even
     buffer_fini(&payload);
 }
 
+void instance_joined(struct instance *instance, uint64_t begun_ns, uint64_t now_ns)
+{
+    assert(instance->place > 0 && begun_ns <= now_ns);
+    instance->begun_ns = begun_ns;
+    instance->joined_ns = now_ns;
+}
+
 void instance_step(struct instance *instance, const struct job_event *event,
                    struct job_actions *actions)
 {
     assert(event->kind < JOB_EVENT_KIND_COUNT);
+    instance->now_ns = event->now_ns;
     switch (event->kind) {
     case JOB_EVENT_BROADCAST:
         broadcast_arrived(instance, event, actions);

@@ -25,6 +25,8 @@ struct instance *instance_create(const struct instance_spec *spec, uint32_t plac
                                  const struct allocation *allocation, enum instance_policy policy);
 void instance_destroy(struct instance *instance);
 
+/* Elsewhere than at the root: when its daemon began to join, and had. */
+void instance_joined(struct instance *instance, uint64_t begun_ns, uint64_t now_ns);
 void instance_step(struct instance *instance, const struct job_event *event,
                    struct job_actions *actions);
 

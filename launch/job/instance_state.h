@@ -66,6 +66,9 @@ struct instance_root {
 struct instance {
     const struct instance_spec *spec;
     uint32_t place;
+    uint64_t now_ns;                     /* of the step */
+    uint64_t begun_ns;                   /* when this daemon began to join, */
+    uint64_t joined_ns;                  /* and had; 0: not yet, or at the root */
     struct allocation own_roster;        /* as received */
     const struct allocation *allocation; /* NULL until known */
     uint32_t roster_version;             /* 0: none */

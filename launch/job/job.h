@@ -121,6 +121,7 @@ enum job_action_kind {
     JOB_ACTION_CHILD,   /* root -> client: a process of the job `parent` has this one spawned */
     JOB_ACTION_WAITS,   /* root -> client, once: text: for what */
     JOB_ACTION_STARTED, /* root -> client: started */
+    JOB_ACTION_PROFILE, /* root -> client: message: profile.h */
     JOB_ACTION_SPAWNED, /* root: reply: to a request of JOB_EVENT_SPAWN */
     JOB_ACTION_ENDED,   /* root -> client: end; its last action except FORGET */
     JOB_ACTION_TEXT,    /* root -> client (job 0: of the instance): text */

@@ -63,13 +63,19 @@ static void contribute_launched(struct job_part *part, struct job_actions *actio
  * generation that the root asks for after a loss. */
 static void contribute_ended(struct job_part *part, struct job_actions *actions)
 {
-    struct buffer payload = {0};
+    struct buffer payload = {0}, profile = {0};
 
     if (part->phase != JOB_PART_ENDED || part->ended_contributed == part->ended_generation)
         return;
     part->ended_contributed = part->ended_generation;
     part->summary.processes = part->local.count;
+    if (part->local.spec.profile)
+        job_profile_make(part, &profile);
+    part->summary.profile =
+        (struct wire_bytes){.data = profile.data, .length_bytes = profile.length_bytes};
     job_ended_encode(&part->summary, &payload);
+    part->summary.profile = (struct wire_bytes){.data = NULL};
+    buffer_fini(&profile);
     contribute_payload(part, JOB_OPERATION_ENDED, part->ended_generation, &part->ended_places,
                        &payload, actions);
 }
@@ -88,6 +94,7 @@ static void advance_part(struct job_part *part, struct job_actions *actions)
 {
     if (part->phase == JOB_PART_STARTING && part->reported == part->local.count) {
         part->phase = JOB_PART_RUNNING;
+        part->started_ns = part->instance->now_ns;
         part->is_gone |= part->started == 0;
         contribute_launched(part, actions);
     }
@@ -97,6 +104,7 @@ static void advance_part(struct job_part *part, struct job_actions *actions)
     }
     if (part->phase == JOB_PART_RUNNING && part->is_gone && part->ended == part->local.count) {
         part->phase = JOB_PART_DRAINING;
+        part->gone_ns = part->instance->now_ns;
         cut_output(part, actions);
     }
     job_part_check(part);
@@ -152,6 +160,7 @@ void job_local_launch(struct instance *instance, struct wire_reader *reader,
         return;
     }
     part = job_part_create(instance, number);
+    part->launched_ns = instance->now_ns;
     if (part_fill(part, reader) < 0) {
         refuse_launch(part, actions);
     } else {

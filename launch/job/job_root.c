@@ -575,6 +575,21 @@ static enum job_phase check_flushed(struct job *job, uint64_t now_ns, struct job
     return JOB_FLUSHING;
 }
 
+/* It lies in the message. */
+static void pass_profile_on(struct job *job, struct job_actions *actions)
+{
+    struct wire_bytes *profile = &job->summary.profile;
+    struct buffer payload = {0};
+
+    if (job->spec.profile && profile->length_bytes > 0) {
+        buffer_append(&payload, profile->data, profile->length_bytes);
+        job_actions_add(actions, JOB_ACTION_PROFILE, job->number)->message =
+            message_from_buffer(&payload);
+        buffer_fini(&payload);
+    }
+    *profile = (struct wire_bytes){.data = NULL};
+}
+
 /* Any generation will do: if an earlier one was answered after all, all nodes have ended. */
 static enum job_phase take_ended(struct job *job, const struct job_event *event,
                                  struct job_actions *actions)
@@ -582,6 +597,7 @@ static enum job_phase take_ended(struct job *job, const struct job_event *event,
     if (event->status < 0 || !event->message ||
         job_ended_decode(&job->summary, event->message->data, event->message->length_bytes) < 0)
         return job->phase;
+    pass_profile_on(job, actions);
     forget_job(job, actions);
     return check_flushed(job, event->now_ns, actions);
 }

@@ -49,6 +49,9 @@ struct job_part {
     uint32_t ended_generation;  /* ... of this generation */
     uint32_t ended_contributed; /* generation contributed to, 0 = none */
     uint8_t is_ending;          /* the root has asked for it */
+    uint64_t launched_ns;       /* when its launch arrived, */
+    uint64_t started_ns;        /* all of it had been started or failed to, */
+    uint64_t gone_ns;           /* and the last process had ended; 0: not yet */
     uint8_t failure_sent;
     uint8_t starts_cancelled;
     uint8_t missed;
@@ -201,6 +204,9 @@ void job_restart_explain(const struct job_part *part, uint32_t index, struct job
 void job_restart_time(struct job_part *part, uint64_t now_ns, struct job_actions *actions);
 /* The job is ended: those that wait have ended. */
 void job_restart_cancel(struct job_part *part, struct job_actions *actions);
+
+/* job_profile.c: how long it took; encoded, appended. */
+void job_profile_make(const struct job_part *part, struct buffer *out);
 
 /* ---- job_local.c: what happens to it ---- */
 

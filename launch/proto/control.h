@@ -71,6 +71,7 @@ enum control_message {
     /* root -> client, of such a job: launch/proto/feed.h */
     CONTROL_FEED_END,  /* u32 job, u32 rank that has ended */
     CONTROL_FEED_LOST, /* u32 job, places of nodes that are lost */
+    CONTROL_PROFILE, /* root -> client: u32 job, struct profile: of one that wants it, before its end */
     CONTROL_MESSAGE_COUNT
 };
 

@@ -79,6 +79,7 @@ struct job_spec {
     struct app_spec *apps;
     uint32_t apps_count;
     uint8_t stage;           /* JOB_STAGE_* */
+    uint8_t profile;         /* its nodes report how long they took (profile.h) */
     uint8_t report_bindings; /* draw the cores of each process; for the root only */
     uint32_t stdin_rank;     /* the rank that gets stdin; UINT32_MAX = none, or JOB_STDIN_* */
     enum job_on_failure on_failure;

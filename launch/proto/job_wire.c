@@ -9,7 +9,11 @@
 #include <string.h>
 
 #include "launch/proto/job_spec.h"
+#include "launch/proto/profile.h"
 #include "overlay/overlay_wire.h"
+
+/* More than all buckets of all phases take. */
+#define JOB_ENDED_PROFILE_BYTES_MAX 32768u
 
 #define JOB_RANGES_MAX 65536u
 #define JOB_SIGNAL_MAX 64u
@@ -112,6 +116,7 @@ void job_ended_encode(const struct job_ended *message, struct buffer *out)
     wire_put_u64(out, message->output_bytes);
     job_failure_encode(&message->failure, out);
     job_failure_encode(&message->highest, out);
+    wire_put_bytes(out, message->profile.data, message->profile.length_bytes);
 }
 
 int job_ended_decode(struct job_ended *ret_message, const void *data, size_t bytes)
@@ -125,6 +130,7 @@ int job_ended_decode(struct job_ended *ret_message, const void *data, size_t byt
     message.output_bytes = wire_get_u64(&reader);
     job_failure_decode(&reader, &message.failure);
     job_failure_decode(&reader, &message.highest);
+    message.profile = wire_get_bytes(&reader, JOB_ENDED_PROFILE_BYTES_MAX);
     if (wire_finish(&reader) < 0)
         return -EBADMSG;
     *ret_message = message;
@@ -671,9 +677,35 @@ void job_launched_merge(struct buffer *merged, const void *other, size_t other_b
     job_launched_encode(&sum, merged);
 }
 
+/* One that cannot be read counts as none. */
+static void add_profile(struct profile *profile, const struct wire_bytes *bytes)
+{
+    struct profile *part = memory_allocate_zeroed(sizeof(*part));
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, bytes->data, bytes->length_bytes);
+    if (profile_decode(part, &reader) == 0)
+        profile_merge(profile, part);
+    free(part);
+}
+
+static void merge_profiles(const struct job_ended *a, const struct job_ended *b, struct buffer *out)
+{
+    struct profile *profile;
+
+    if (a->profile.length_bytes == 0 && b->profile.length_bytes == 0)
+        return;
+    profile = memory_allocate_zeroed(sizeof(*profile));
+    add_profile(profile, &a->profile);
+    add_profile(profile, &b->profile);
+    profile_encode(profile, out);
+    free(profile);
+}
+
 void job_ended_merge(struct buffer *merged, const void *other, size_t other_bytes)
 {
     struct job_ended sum = {0}, part = {0};
+    struct buffer profile = {0};
 
     if (merged->length_bytes > 0)
         (void)job_ended_decode(&sum, merged->data, merged->length_bytes);
@@ -686,6 +718,9 @@ void job_ended_merge(struct buffer *merged, const void *other, size_t other_byte
         }
         job_failure_merge(&sum.failure, &part.failure);
     }
+    merge_profiles(&sum, &part, &profile);
+    sum.profile = (struct wire_bytes){.data = profile.data, .length_bytes = profile.length_bytes};
     buffer_clear(merged);
     job_ended_encode(&sum, merged);
+    buffer_fini(&profile);
 }

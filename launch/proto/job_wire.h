@@ -162,6 +162,8 @@ struct job_ended {
     uint64_t output_bytes;      /* forwarded to the root */
     struct job_failure failure; /* the most significant one, of ranks that ended by themselves */
     struct job_failure highest; /* whose status it is */
+    struct wire_bytes
+        profile; /* profile.h, of a job that wants one; inside the message, or the sender's */
 };
 
 struct job_end_message {

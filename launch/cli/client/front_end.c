@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -118,6 +119,8 @@ void front_end_say_end(struct front_end *front)
     front_end_phase(front, RUN_PHASE_ENDED);
     if (front->record.text[0] != '\0')
         front_end_message(front, front->record.text);
+    if (front->request->job.profile)
+        front_end_profile_print(front);
 }
 
 void front_end_check_gone(struct front_end *front)
@@ -401,5 +404,6 @@ int front_end_run(struct run_request *request, uint64_t start_ns)
     if (request->instance.virtual_base != NULL)
         session_remove_tree(request->instance.virtual_base);
     write_record(&front, record_fd);
+    free(front.record.profile);
     return (int)front.record.status;
 }

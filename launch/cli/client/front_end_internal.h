@@ -106,6 +106,12 @@ int front_end_progress_answer(struct front_end *front, const struct control_answ
 /* It is of no more interest; NULL is fine, also at other times. */
 void front_end_progress_close(struct front_end *front);
 
+/* front_end_profile.c: --profile */
+/* CONTROL_PROFILE; -EBADMSG. */
+int front_end_profile_take(struct front_end *front, struct wire_reader *reader);
+/* At the end. */
+void front_end_profile_print(struct front_end *front);
+
 /* front_end_root.c */
 void front_end_attach_root(struct front_end *front, int channel_fd);
 /* Sends a message about the accepted job; payload is what follows its number. */

@@ -211,7 +211,8 @@ static void on_message(void *context, uint8_t type, const void *payload, size_t 
 
     front_end_check(front);
     wire_reader_init(&reader, payload, payload_bytes);
-    if ((type >= CONTROL_STARTED && type <= CONTROL_JOB_END) || type == CONTROL_WAITS)
+    if ((type >= CONTROL_STARTED && type <= CONTROL_JOB_END) || type == CONTROL_WAITS ||
+        type == CONTROL_PROFILE)
         job = control_get_job(&reader);
     if (job != front->job && job != 0 && !ranges_contains(&front->children, job))
         return; /* not ours */
@@ -252,6 +253,10 @@ static void on_message(void *context, uint8_t type, const void *payload, size_t 
         break;
     case CONTROL_JOB_END:
         on_job_end(front, &reader);
+        break;
+    case CONTROL_PROFILE:
+        if (front_end_profile_take(front, &reader) < 0)
+            on_unreadable(front);
         break;
     case CONTROL_FEED_END:
     case CONTROL_FEED_LOST:

@@ -13,6 +13,7 @@
 #include <jansson.h>
 
 #include "base/time.h"
+#include "launch/cli/client/profile_report.h"
 #include "launch/cli/client/scheduler_job.h"
 #include "launch/cli/option/json_text.h"
 
@@ -109,6 +110,9 @@ static json_t *json_run(const struct run_summary *record, const struct run_reque
     json_object_set_new(run, "failure", failure != NULL ? json_string(failure) : json_null());
     json_object_set_new(run, "text", json_text(record->text));
     json_object_set_new(run, "phases_ms", json_phases(record));
+    if (record->profile != NULL)
+        json_object_set_new(run, "profile",
+                            profile_report_json(record->profile, request->allocation.names));
     return run;
 }
 

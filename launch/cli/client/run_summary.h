@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "launch/cli/request/request.h"
+#include "launch/proto/profile.h"
 
 enum run_phase {
     RUN_PHASE_FORKED,       /* the root has been forked */
@@ -38,6 +39,7 @@ struct run_summary {
     uint32_t status;
     enum run_failure failure;
     char text[ERROR_TEXT_BYTES];
+    struct profile *profile; /* of its nodes; NULL: not wanted, or not known; owned */
 };
 
 /* Records the first time only; returns 1 then. */

@@ -28,6 +28,7 @@ int request_instance_check(const struct request_settings *settings, struct error
         {"--label", settings->label > 0},
         {"--timestamp", settings->timestamp > 0},
         {"--json", settings->json != NULL},
+        {"--profile", settings->profile > 0},
         {"--output", settings->output != NULL},
         {"--error", settings->error != NULL},
         {"--output-from", settings->output_from != NULL},

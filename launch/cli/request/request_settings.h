@@ -44,6 +44,7 @@ struct request_settings {
     uint32_t cpus_per_rank;
     uint32_t gpus_per_rank;
     int report_bindings;
+    int profile;
     struct option_list require;
     struct option_list facts;
     /* of `banyan map` only */

@@ -38,6 +38,7 @@ static void fill_job(struct job_spec *spec, size_t variable_bytes)
     spec->modex = JOB_MODEX_LAZY;
     spec->stop = PMI_STOP_INIT;
     spec->stage = JOB_STAGE_ALL;
+    spec->profile = 1;
     placement_add(&spec->placement,
                   &(struct placement_rule){.policy = PLACEMENT_BY_NODE, .processes = 128000});
     spec->apps = app;
@@ -74,6 +75,7 @@ static void test_job(void)
     is_uint(copy.mpi, JOB_MPI_PMI1, "kinds of MPI");
     is_uint(copy.stdin_rank, 0, "who reads");
     is_uint(copy.stage, JOB_STAGE_ALL, "what is staged");
+    is_uint(copy.profile, 1, "and that times are wanted");
     is_uint(copy.modex, JOB_MODEX_LAZY, "where published data stays");
     is_uint(copy.stop, PMI_STOP_INIT, "where it waits for a debugger");
     is_uint(copy.on_failure, JOB_ON_FAILURE_CONTINUE, "what becomes of it when a rank fails");

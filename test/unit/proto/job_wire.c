@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "launch/proto/job_wire.h"
+#include "launch/proto/profile.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -404,12 +405,24 @@ static void test_associative(enum job_merge merge, const char *name)
     ok(all, "the merge of %s is associative", name);
 }
 
+static void add_profile(struct job_ended *ended, struct buffer *bytes, uint32_t place)
+{
+    static struct profile profile;
+
+    profile = (struct profile){0};
+    profile_add(&profile, PROFILE_RUN, place, 100ull * place);
+    profile_encode(&profile, bytes);
+    ended->profile = (struct wire_bytes){.data = bytes->data, .length_bytes = bytes->length_bytes};
+}
+
 static void test_merged_values(void)
 {
     struct job_ended one = {.processes = 2, .status = 3, .output_bytes = 10};
     struct job_ended two = {.processes = 4, .status = 1, .output_bytes = 5};
     struct job_ended sum = {0};
-    struct buffer merged = {0}, other = {0};
+    struct buffer merged = {0}, other = {0}, profiles[2] = {{0}};
+    static struct profile profile;
+    struct wire_reader reader;
 
     one.failure = (struct job_failure){.kind = JOB_FAILURE_EXIT, .rank = 1, .code = 3, .number = 1};
     two.failure = (struct job_failure){.kind = JOB_FAILURE_EXIT, .rank = 0, .code = 1, .number = 1};
@@ -421,6 +434,22 @@ static void test_merged_values(void)
     is_uint(sum.output_bytes, 15, "so is their output");
     is_uint(sum.status, 3, "the highest status stays");
     is_uint(sum.failure.rank, 0, "and the failure of the lowest rank");
+    is_uint(sum.profile.length_bytes, 0, "without profiles there is none");
+    add_profile(&one, &profiles[0], 1);
+    buffer_clear(&other);
+    job_ended_encode(&one, &other);
+    job_ended_merge(&merged, other.data, other.length_bytes);
+    add_profile(&two, &profiles[1], 2);
+    buffer_clear(&other);
+    job_ended_encode(&two, &other);
+    job_ended_merge(&merged, other.data, other.length_bytes);
+    is_int(job_ended_decode(&sum, merged.data, merged.length_bytes), 0, "two have profiles");
+    wire_reader_init(&reader, sum.profile.data, sum.profile.length_bytes);
+    is_int(profile_decode(&profile, &reader), 0, "which are one");
+    is_uint(profile.phases[PROFILE_RUN].nodes, 2, "of both");
+    is_uint(profile.phases[PROFILE_RUN].slowest[0].place, 2, "the slower one first");
+    buffer_fini(&profiles[0]);
+    buffer_fini(&profiles[1]);
     buffer_fini(&merged);
     buffer_fini(&other);
 }
