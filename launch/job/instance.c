@@ -19,11 +19,14 @@ struct instance *instance_create(const struct instance_spec *spec, uint32_t plac
     assert((place == 0) == (allocation != NULL));
     instance->spec = spec;
     instance->place = place;
-    instance->allocation = allocation;
-    allocation_init(&instance->own_roster);
+    if (place == 0)
+        allocation_copy(&instance->own_roster, allocation);
+    else
+        allocation_init(&instance->own_roster);
     list_init(&instance->parts);
     list_init(&instance->asked);
     if (place == 0) {
+        instance->allocation = &instance->own_roster;
         instance->root = instance_root_create(allocation, policy);
         instance_nodes_changed(instance);
     }

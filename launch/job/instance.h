@@ -19,7 +19,7 @@
 struct instance;
 struct node_pool;
 
-/* allocation: at the root the roster, not owned; NULL elsewhere: it comes by broadcast.  policy
+/* allocation: at the root the first roster, which is copied; NULL elsewhere: it comes by broadcast.  policy
  * matters only at the root. */
 struct instance *instance_create(const struct instance_spec *spec, uint32_t place,
                                  const struct allocation *allocation, enum instance_policy policy);
@@ -99,6 +99,9 @@ const struct allocation *instance_usable(const struct instance *instance);
 /* Adds the places of nodes that a hostlist names.  An error names the first that there is not. */
 int instance_nodes_find(const struct instance *instance, const char *names,
                         struct ranges *ret_places, struct error *error);
+/* -EEXIST if one of those names is a node's. */
+int instance_nodes_are_new(const struct instance *instance, const struct hostlist *names,
+                           struct error *error);
 /* All but those that were removed; and of some. */
 void instance_nodes_all(const struct instance *instance, struct ranges *ret_places);
 void instance_nodes_staying(const struct instance *instance, const struct ranges *places,

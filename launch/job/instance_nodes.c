@@ -58,13 +58,25 @@ int instance_nodes_find(const struct instance *instance, const char *names,
 
         hostlist_name(list, i, name);
         rc = node_pool_lookup(instance->root->book, NULL, name, &node, error);
-        if (rc == 0 && ranges_contains(&instance->root->removed, node + 1))
-            rc = error_set(error, -ENOENT, "no such node: %s", name);
         if (rc == 0)
             ranges_add(ret_places, node + 1, node + 1);
     }
     hostlist_destroy(list);
     return rc;
+}
+
+int instance_nodes_are_new(const struct instance *instance, const struct hostlist *names,
+                           struct error *error)
+{
+    char name[HOST_NAME_BYTES_MAX + 1];
+    uint32_t node;
+
+    for (uint32_t i = 0; i < hostlist_count(names); i++) {
+        hostlist_name(names, i, name);
+        if (node_pool_lookup(instance->root->book, NULL, name, &node, NULL) == 0)
+            return error_set(error, -EEXIST, "node %s is part of the instance already", name);
+    }
+    return 0;
 }
 
 void instance_nodes_all(const struct instance *instance, struct ranges *ret_places)

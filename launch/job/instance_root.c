@@ -22,8 +22,7 @@
  * line; longer where agents are called again, after different delays. */
 #define START_GATHER_MS 300
 /* When daemons that have not joined yet are reported. */
-#define START_TELL_MS  5000
-#define ROSTER_VERSION 1
+#define START_TELL_MS 5000
 
 struct instance_root *instance_root_create(const struct allocation *allocation,
                                            enum instance_policy policy)
@@ -151,18 +150,13 @@ static enum instance_phase open_instance(struct instance *instance, const struct
                                          struct job_actions *actions)
 {
     struct instance_root *root = instance->root;
-    struct buffer payload = {0};
 
     assert(root->is_complete && instance_start_is_enough(instance));
     instance_start_tell_absent(instance, actions);
     if (!ranges_is_empty(&root->absent))
         instance_nodes_changed(instance);
-    instance->roster_version = ROSTER_VERSION;
     set_deadline(root, UINT64_MAX, actions);
-    wire_put_u8(&payload, JOB_MESSAGE_ROSTER);
-    wire_put_u32(&payload, instance->roster_version);
-    allocation_encode(instance->allocation, &payload);
-    job_actions_broadcast(actions, 0, NULL, &payload);
+    instance_roster_tell(instance, actions);
     if (root->policy == INSTANCE_STAYS)
         ranges_copy(&job_actions_add(actions, JOB_ACTION_READY, 0)->places, &root->absent);
     give_all(instance, JOB_INPUT_START, event, actions);
@@ -444,10 +438,16 @@ static enum instance_phase drain_places(struct instance *instance, const struct 
 static enum instance_phase remove_places(struct instance *instance, const struct job_event *event,
                                          struct job_actions *actions)
 {
-    (void)actions;
-    ranges_add_all(&instance->root->removed, event->places);
-    ranges_add_all(&instance->root->drained, event->places);
+    instance_nodes_retire(instance, event->places);
     instance_nodes_changed(instance);
+    instance_roster_tell(instance, actions);
+    return instance->root->phase;
+}
+
+static enum instance_phase add_places(struct instance *instance, const struct job_event *event,
+                                      struct job_actions *actions)
+{
+    instance_grow(instance, event->nodes, event->flag, actions);
     return instance->root->phase;
 }
 
@@ -577,13 +577,13 @@ typedef enum instance_phase instance_handler(struct instance *instance,
                                              const struct job_event *event,
                                              struct job_actions *actions);
 
-/* A row for each event of the root, a column for each phase.  NULL cannot happen: the start begins once,
- * and the tree is complete once. */
+/* A row for each event of the root, a column for each phase.  NULL cannot happen: the start begins once, and
+ * nothing is added before the tree is complete. */
 /* clang-format off */
 static instance_handler *const handlers[JOB_EVENT_KIND_COUNT][INSTANCE_PHASE_COUNT] = {
     /* phase                    STARTING         UP               ENDING           LEAVING */
     [JOB_EVENT_BEGIN] =        {begin_instance,  NULL,            NULL,            NULL},
-    [JOB_EVENT_COMPLETE] =     {tree_completed,  NULL,            ignore_event,    ignore_event},
+    [JOB_EVENT_COMPLETE] =     {tree_completed,  ignore_event,    ignore_event,    ignore_event},
     [JOB_EVENT_PLACE_FAILED] = {place_fails,     ignore_event,    ignore_event,    ignore_event},
     [JOB_EVENT_RUN] =          {run_later,       run_now,         run_refused,     run_refused},
     [JOB_EVENT_SPAWN] =        {spawn_refused,   spawn_now,       spawn_refused,   spawn_refused},
@@ -592,6 +592,7 @@ static instance_handler *const handlers[JOB_EVENT_KIND_COUNT][INSTANCE_PHASE_COU
     [JOB_EVENT_END] =          {pass_end,        pass_end,        pass_end,        pass_end},
     [JOB_EVENT_DRAIN] =        {drain_places,    drain_places,    drain_places,    drain_places},
     [JOB_EVENT_REMOVE] =       {remove_places,   remove_places,   remove_places,   remove_places},
+    [JOB_EVENT_GROW] =         {NULL,            add_places,      ignore_event,    ignore_event},
     [JOB_EVENT_LEAVE] =        {end_instance,    end_instance,    end_instance,    ignore_event},
     [JOB_EVENT_RESULT] =       {pass_result,     pass_result,     pass_result,     pass_result},
     [JOB_EVENT_RECEIVED] =     {on_root_message, on_root_message, on_root_message, on_root_message},

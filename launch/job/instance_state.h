@@ -69,7 +69,7 @@ struct instance {
     uint64_t now_ns;                     /* of the step */
     uint64_t begun_ns;                   /* when this daemon began to join, */
     uint64_t joined_ns;                  /* and had; 0: not yet, or at the root */
-    struct allocation own_roster;        /* as received */
+    struct allocation own_roster;        /* as received; at the root as it is now */
     const struct allocation *allocation; /* NULL until known */
     uint32_t roster_version;             /* 0: none */
     struct list parts;                   /* struct job_part */
@@ -84,6 +84,15 @@ struct job_part *instance_find_part(const struct instance *instance, uint32_t nu
 
 /* instance_nodes.c: dead or drained places have changed, and with them the slots that jobs can have. */
 void instance_nodes_changed(struct instance *instance);
+
+/* instance_grow.c: at the root. */
+/* All places hear of the roster, which has changed, or is the first. */
+void instance_roster_tell(struct instance *instance, struct job_actions *actions);
+/* Places that get no new job, and whose names are free. */
+void instance_nodes_retire(struct instance *instance, const struct ranges *places);
+/* The next places are of these nodes, or if they have not joined of nobody. */
+void instance_grow(struct instance *instance, const struct allocation *added, int has_joined,
+                   struct job_actions *actions);
 
 /* instance_root.c */
 struct instance_root *instance_root_create(const struct allocation *allocation,

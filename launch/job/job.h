@@ -47,7 +47,7 @@ enum job_event_kind {
     JOB_EVENT_RECEIVED,  /* place (source), message: RANK_FAILED, PLACE_FAILED ... */
     JOB_EVENT_SEEN, /* root: places whose loss comes next, status: enum endpoint_loss, number: ns */
     JOB_EVENT_LOST, /* places */
-    JOB_EVENT_COMPLETE, /* root: the tree is complete */
+    JOB_EVENT_COMPLETE, /* root: the tree is complete, also with new places */
     /* from the processes of this node; job and index (of the local rank) */
     JOB_EVENT_STARTED,      /* number: pid */
     JOB_EVENT_START_FAILED, /* number: -errno of step; text: the name of an interpreter, or "" */
@@ -71,6 +71,7 @@ enum job_event_kind {
     JOB_EVENT_END,    /* job, end */
     JOB_EVENT_DRAIN,  /* places that get no more processes, or with flag 0 do again */
     JOB_EVENT_REMOVE, /* places that have been asked to leave: they are lost in a moment */
+    JOB_EVENT_GROW,   /* nodes: of the next places; flag: they have joined, else they are lost */
     /* root */
     JOB_EVENT_BEGIN,        /* the daemons are being started, without a job so far */
     JOB_EVENT_LEAVE,        /* end: of all jobs, then of the instance */
@@ -97,6 +98,7 @@ struct job_event {
     struct message *message; /* not taken */
     struct job_spec *spec;   /* taken: content moved out */
     const struct control_end *end;
+    const struct allocation *nodes;
 };
 
 enum job_action_kind {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * LAUNCH: the roster's version, the slots that the job has of it (none: all), its specification.
+ * LAUNCH: the roster's version, the slots that the job has of it (none: all), its specification.  The root and those
+ * who ask later may know a longer roster than the launch was made for: they get the slots in any case, and a node after
+ * the last that they cover has none.
  */
 #include "config.h"
 
@@ -43,12 +45,13 @@ void job_map_tell(const struct job *job, struct buffer *out)
                               .set = none,
                               .directory = job->spec.apps[i].directory,
                               .directory_is_template = job->spec.apps[i].directory_is_template};
-    put_slots(&job->own.allocation, out);
+    put_slots(job->own.allocation.runs_count > 0 ? &job->own.allocation : job->instance->allocation,
+              out);
     job_spec_encode(&spec, out);
     free(spec.apps);
 }
 
-/* Runs that do not cover the nodes exactly are invalid. */
+/* Runs that cover more than the nodes are invalid. */
 static int read_runs(struct wire_reader *reader, uint32_t nodes, struct slots_run **ret_runs,
                      uint32_t *ret_count)
 {
@@ -66,7 +69,7 @@ static int read_runs(struct wire_reader *reader, uint32_t nodes, struct slots_ru
             wire_fail(reader);
     }
     if (count > 0 && left > 0)
-        wire_fail(reader);
+        runs[count++] = (struct slots_run){.nodes = left};
     *ret_runs = runs;
     *ret_count = count;
     return wire_status(reader);

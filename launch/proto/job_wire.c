@@ -334,6 +334,13 @@ struct message *job_stdin_message(uint32_t number, const void *data, size_t byte
     return message;
 }
 
+void job_roster_encode(uint32_t version, const struct allocation *roster, struct buffer *out)
+{
+    wire_put_u8(out, JOB_MESSAGE_ROSTER);
+    wire_put_u32(out, version);
+    allocation_encode(roster, out);
+}
+
 void job_signal_encode(uint32_t number, uint32_t signal, const struct ranges *ranks,
                        struct buffer *out)
 {

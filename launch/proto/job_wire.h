@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "alloc/allocation.h"
 #include "base/buffer.h"
 #include "base/message.h"
 #include "base/ranges.h"
@@ -385,6 +386,8 @@ int job_text_decode(struct wire_reader *reader, uint32_t *ret_number, uint8_t *r
 /* Without the kind, as the next. */
 void job_control_encode(const struct job_control *message, struct buffer *out);
 int job_control_decode(struct job_control *ret_message, struct wire_reader *reader);
+/* JOB_MESSAGE_ROSTER, with its kind. */
+void job_roster_encode(uint32_t version, const struct allocation *roster, struct buffer *out);
 /* JOB_MESSAGE_SIGNAL, encoded with its kind.  ret_ranks is the caller's, empty on failure. */
 void job_signal_encode(uint32_t number, uint32_t signal, const struct ranges *ranks,
                        struct buffer *out);

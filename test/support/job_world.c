@@ -660,6 +660,27 @@ void job_world_complete(struct job_world *world)
     job_world_event(world, 0, (struct job_event){.kind = JOB_EVENT_COMPLETE});
 }
 
+void job_world_grow(struct job_world *world, const char *names, uint32_t slots, bool have_joined)
+{
+    struct job_event event = {.kind = JOB_EVENT_GROW, .flag = have_joined};
+    struct allocation added;
+
+    allocation_init(&added);
+    (void)allocation_parse_hosts(&added, names, NULL);
+    allocation_set_slots(&added, slots);
+    assert(allocation_nodes(&added) <= JOB_WORLD_NODES_MAX - world->nodes);
+    for (uint32_t i = 0; i < allocation_nodes(&added); i++) {
+        struct job_world_place *place = &world->places[++world->nodes];
+
+        place->end_grace_ms = place->cut = -1;
+        if (have_joined)
+            place->instance = instance_create(&world->instance, world->nodes, NULL, INSTANCE_STAYS);
+    }
+    event.nodes = &added;
+    job_world_event(world, 0, event);
+    allocation_fini(&added);
+}
+
 static void make_spec(struct job_world *world, uint32_t processes, struct job_spec *ret_spec)
 {
     job_spec_init(ret_spec);

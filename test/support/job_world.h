@@ -95,6 +95,8 @@ void job_world_run(struct job_world *world, uint32_t processes);
 /* By rank 0 of that job, at place 1, which numbers its requests. */
 void job_world_spawn(struct job_world *world, uint32_t parent, uint32_t request,
                      uint32_t processes);
+/* Nodes of these names, with so many slots each, become part of the instance; or they do not come up. */
+void job_world_grow(struct job_world *world, const char *names, uint32_t slots, bool have_joined);
 /* All processes of a part are started, or end well with nothing left. */
 void job_world_part_starts(struct job_world *world, uint32_t place, uint32_t job);
 void job_world_part_ends(struct job_world *world, uint32_t place, uint32_t job);
