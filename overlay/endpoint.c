@@ -507,6 +507,11 @@ int endpoint_is_complete(const struct endpoint *endpoint)
     return overlay_is_complete(endpoint->overlay);
 }
 
+bool endpoint_has_room(const struct endpoint *endpoint)
+{
+    return overlay_has_room(endpoint->overlay);
+}
+
 bool endpoint_is_departing(const struct endpoint *endpoint)
 {
     return overlay_is_departing(endpoint->overlay);

@@ -133,6 +133,8 @@ void endpoint_place_failed(struct endpoint *endpoint, uint32_t place);
 /* Facts. */
 uint64_t endpoint_lease_end_ns(const struct endpoint *endpoint); /* UINT64_MAX: none runs */
 int endpoint_is_complete(const struct endpoint *endpoint);       /* root */
+/* Root: at most half as many broadcasts are pending as there may be. */
+bool endpoint_has_room(const struct endpoint *endpoint);
 bool endpoint_is_departing(const struct endpoint *endpoint); /* asked to leave, and not all are */
 void endpoint_missing(const struct endpoint *endpoint,
                       struct ranges *ret_places); /* not joined, of own scope */

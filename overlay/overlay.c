@@ -624,6 +624,12 @@ int overlay_may_broadcast(const struct overlay *overlay)
                : -EAGAIN;
 }
 
+bool overlay_has_room(const struct overlay *overlay)
+{
+    return overlay->broadcast.count < OVERLAY_ENTRIES_MAX / 2 &&
+           overlay->broadcast.bytes < OVERLAY_ENTRIES_BYTES_MAX / 2;
+}
+
 int overlay_may_change(const struct overlay *overlay)
 {
     return overlay->leaving || overlay->ended ? -ESHUTDOWN : overlay_may_broadcast(overlay);

@@ -138,6 +138,7 @@ void overlay_missing(const struct overlay *overlay, struct ranges *ret_places);
 /* Root: 0, or -EAGAIN if too many entries have not been acknowledged yet. */
 int overlay_may_broadcast(const struct overlay *overlay);
 /* Root: 0, or -EAGAIN as above, or -ESHUTDOWN because all places leave. */
+bool overlay_has_room(const struct overlay *overlay);
 int overlay_may_change(const struct overlay *overlay);
 const struct ranges *overlay_dead(const struct overlay *overlay); /* including places that have
                                                                    * left */

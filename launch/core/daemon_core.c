@@ -157,6 +157,7 @@ static void on_place_failed(struct daemon_core *core, const struct daemon_event 
     if (daemon_core_is_ending(core))
         return;
     daemon_core_job(core, &failed);
+    daemon_core_add_failed(core, event->place, event->text);
     core->tree->place_failed(core->tree_context, event->place);
     if (core->spec->nodes_min > 0 && event->type != 0)
         start_heir(core, event->place);
@@ -193,12 +194,15 @@ static void on_joined(struct daemon_core *core, const struct daemon_event *event
     core->has_joined = true;
     if (!daemon_core_is_root(core) && core->begun_ns > 0)
         instance_joined(core->instance, core->begun_ns, core->ops->now_ns(core->context));
+    if (core->place >= core->spec->places)
+        daemon_core_names_joined(core);
     core->ops->starter->joined(core->context);
 }
 
 static void on_linked(struct daemon_core *core, const struct daemon_event *event)
 {
     core->ops->starter->linked(core->context, event->place);
+    daemon_core_add_linked(core, event->place);
 }
 
 static void on_unlinked(struct daemon_core *core, const struct daemon_event *event)

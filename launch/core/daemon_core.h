@@ -118,6 +118,9 @@ struct daemon_tree_ops {
     void (*place_failed)(void *context, uint32_t place);
     void (*leave)(void *context);
     int (*shrink)(void *context, const struct ranges *places); /* -EAGAIN: later */
+    uint32_t (*grow)(void *context, uint32_t count);           /* the first; TREE_NO_PLACE: later */
+    bool (*has_room)(void *context); /* for broadcasts, and more than a few */
+    void (*dead)(void *context, struct ranges *ret_places);
     int (*is_complete)(void *context);
     bool (*is_departing)(void *context); /* this place leaves, and others stay */
     void (*missing)(void *context, struct ranges *ret_places);
@@ -174,6 +177,9 @@ struct daemon_pmi_ops {
 /* The starter, and the daemons that it has started. */
 struct daemon_starter_ops {
     void (*start)(void *context, struct range range); /* a child's, by its first place */
+    /* Root: places from the first on are of new nodes of these names; starts one of them. */
+    void (*grow)(void *context, uint32_t first, const struct hostlist *names);
+    void (*start_new)(void *context, uint32_t place);
     void (*linked)(void *context, uint32_t place);
     void (*unlinked)(void *context, uint32_t place, int status, const char *why);
     void (*joined)(void *context); /* this daemon */

@@ -55,6 +55,7 @@ struct daemon_core {
     struct list loads;           /* struct load_inquiry (daemon_core_load.c) */
     struct list polls;           /* root: struct progress_poll (daemon_core_progress.c) */
     struct list removals;        /* root: struct removal (daemon_core_nodes.c) */
+    struct list additions;       /* root: struct addition (daemon_core_add.c) */
     struct stage_root *stage;    /* root: files on their way to the nodes */
     struct list stage_due;       /* struct stage_due (daemon_core_stage.c) */
     struct list kept;            /* struct kept_event: posted from within a step */
@@ -179,6 +180,8 @@ void daemon_core_input_part_closed(struct daemon_core *core, uint32_t job);
 void daemon_core_input_close(struct daemon_core *core);
 
 /* daemon_core_names.c: the name service (names.h). */
+/* At a place that has been added, which no loss before is reported to. */
+void daemon_core_names_joined(struct daemon_core *core);
 void daemon_core_names_lost(struct daemon_core *core, const struct ranges *places);
 /* 1 if the message is for it; *ret_status: of names_request. */
 int daemon_core_names_request(struct daemon_core *core, uint8_t kind,
@@ -209,6 +212,24 @@ void daemon_core_nodes_client(struct daemon_core *core, uint32_t client,
 void daemon_core_nodes_go_on(struct daemon_core *core);
 void daemon_core_nodes_gone(struct daemon_core *core, uint32_t client);
 void daemon_core_nodes_close(struct daemon_core *core);
+
+/* Answers; or why nothing is done (else NULL). */
+void daemon_core_nodes_answer(struct daemon_core *core, uint32_t client, uint32_t request,
+                              const struct ranges *places, const char *why);
+
+/* daemon_core_add.c: root. */
+void daemon_core_add_open(struct daemon_core *core);
+/* Checks; takes nodes, and answers later, or refuses with a negative errno. */
+int daemon_core_add_nodes(struct daemon_core *core, uint32_t client, uint32_t request,
+                          struct allocation *nodes, struct error *error);
+/* At the end of a step. */
+void daemon_core_add_go_on(struct daemon_core *core);
+/* A daemon is up; does not start; is lost. */
+void daemon_core_add_linked(struct daemon_core *core, uint32_t place);
+void daemon_core_add_failed(struct daemon_core *core, uint32_t place, const char *why);
+void daemon_core_add_lost(struct daemon_core *core, const struct ranges *places);
+void daemon_core_add_gone(struct daemon_core *core, uint32_t client);
+void daemon_core_add_close(struct daemon_core *core);
 
 /* daemon_core_activity.c: what ranks are doing. */
 void daemon_core_activity_open(struct daemon_core *core);

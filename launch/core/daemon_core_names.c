@@ -57,6 +57,15 @@ static void open_names(struct daemon_core *core)
     names_lost(core->names, &core->lost);
 }
 
+void daemon_core_names_joined(struct daemon_core *core)
+{
+    struct ranges dead = {0};
+
+    core->tree->dead(core->tree_context, &dead);
+    daemon_core_names_lost(core, &dead);
+    ranges_fini(&dead);
+}
+
 void daemon_core_names_lost(struct daemon_core *core, const struct ranges *places)
 {
     if (core->names == NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The root: a client asks about the nodes, drains or resumes some, or removes them (JOB_MESSAGE_NODES).  Nodes that are
- * removed leave the tree; the client is answered when they have left.
+ * The root: a client asks about the nodes, drains or resumes some, removes them, or adds others (daemon_core_add.c,
+ * JOB_MESSAGE_NODES).  Nodes that are removed leave the tree; the client is answered when they have left.
  *
  * Cost: nothing while no removal waits; else each step looks at the jobs.
  */
@@ -27,8 +27,8 @@ struct removal {
 
 /* ---- answers ---- */
 
-static void send_list(struct daemon_core *core, uint32_t client, uint32_t request,
-                      const struct ranges *places, const struct error *why)
+void daemon_core_nodes_answer(struct daemon_core *core, uint32_t client, uint32_t request,
+                              const struct ranges *places, const char *why)
 {
     struct buffer data = {0};
     struct node_list list;
@@ -37,7 +37,7 @@ static void send_list(struct daemon_core *core, uint32_t client, uint32_t reques
     if (why == NULL)
         instance_nodes_list(core->instance, places, &list);
     else
-        snprintf(list.why, sizeof(list.why), "%.*s", (int)sizeof(list.why) - 1, why->text);
+        snprintf(list.why, sizeof(list.why), "%s", why);
     node_list_encode(&list, &data);
     daemon_core_request_answer(core, client, request, 0, &data);
     node_list_fini(&list);
@@ -62,7 +62,9 @@ static int ask_to_leave(struct daemon_core *core, const struct ranges *places, s
 
     instance_nodes_staying(core->instance, places, &staying);
     if (!ranges_is_empty(&staying))
-        rc = core->tree->shrink(core->tree_context, &staying);
+        rc = core->tree->has_room(core->tree_context)
+                 ? core->tree->shrink(core->tree_context, &staying)
+                 : -EAGAIN;
     if (rc < 0)
         error_set(error, rc, "the nodes cannot be asked to leave at the moment; try again");
     else if (!ranges_is_empty(&staying))
@@ -82,13 +84,13 @@ static int removal_go_on(struct daemon_core *core, struct removal *removal)
         removal->is_asked = ranges_is_empty(&jobs);
         ranges_fini(&jobs);
         if (removal->is_asked && ask_to_leave(core, &removal->places, &error) < 0) {
-            send_list(core, removal->client, removal->request, NULL, &error);
+            daemon_core_nodes_answer(core, removal->client, removal->request, NULL, error.text);
             return 1;
         }
     }
     if (!removal->is_asked || !instance_nodes_have_left(core->instance, &removal->places))
         return 0;
-    send_list(core, removal->client, removal->request, &(struct ranges){0}, NULL);
+    daemon_core_nodes_answer(core, removal->client, removal->request, &(struct ranges){0}, NULL);
     return 1;
 }
 
@@ -104,6 +106,7 @@ void daemon_core_nodes_go_on(struct daemon_core *core)
         if (removal_go_on(core, removal))
             removal_free(removal);
     }
+    daemon_core_add_go_on(core);
 }
 
 static int refuse_used(const struct daemon_core *core, const struct ranges *places,
@@ -181,7 +184,7 @@ static int obey(struct daemon_core *core, uint32_t client, uint32_t number,
         return error->code;
     if (request->order != NODE_LIST_SHOW)
         daemon_core_job(core, &event);
-    send_list(core, client, number, places, NULL);
+    daemon_core_nodes_answer(core, client, number, places, NULL);
     return 0;
 }
 
@@ -201,13 +204,16 @@ void daemon_core_nodes_client(struct daemon_core *core, uint32_t client,
         daemon_core_request_answer(core, client, request->request, rc, NULL);
         return;
     }
-    rc = find_places(core, &wish, &places, &error);
-    if (rc == 0)
+    if (wish.order == NODE_LIST_ADD)
+        rc = daemon_core_add_nodes(core, client, request->request, &wish.nodes, &error);
+    else
+        rc = find_places(core, &wish, &places, &error);
+    if (rc == 0 && wish.order != NODE_LIST_ADD)
         rc = obey(core, client, request->request, &wish, &places, &error);
     if (rc < 0)
-        send_list(core, client, request->request, NULL, &error);
+        daemon_core_nodes_answer(core, client, request->request, NULL, error.text);
     ranges_fini(&places);
-    free(wish.names);
+    node_list_request_fini(&wish);
 }
 
 /* The nodes that it waits for stay drained. */
@@ -222,11 +228,13 @@ void daemon_core_nodes_gone(struct daemon_core *core, uint32_t client)
         if (removal->client == client)
             removal_free(removal);
     }
+    daemon_core_add_gone(core, client);
 }
 
 void daemon_core_nodes_open(struct daemon_core *core)
 {
     list_init(&core->removals);
+    daemon_core_add_open(core);
 }
 
 void daemon_core_nodes_close(struct daemon_core *core)
@@ -235,4 +243,5 @@ void daemon_core_nodes_close(struct daemon_core *core)
 
     while ((node = list_first(&core->removals)) != NULL)
         removal_free(list_entry(node, struct removal, node));
+    daemon_core_add_close(core);
 }

@@ -117,7 +117,7 @@ static void ask_nodes(struct daemon_core *core, uint32_t client,
     inquiry->request = request->request;
     inquiry->asked = hash_map_create();
     ranges_copy(&inquiry->places, &request->places);
-    ranges_clip(&inquiry->places, 1, core->spec->places - 1);
+    ranges_clip(&inquiry->places, 1, allocation_nodes(instance_roster(core->instance)));
     buffer_append(&inquiry->question, request->data.data, request->data.length_bytes);
     list_append(&core->inquiries, &inquiry->node);
     inquiry_go_on(core, inquiry);

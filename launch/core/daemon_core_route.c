@@ -252,6 +252,16 @@ void daemon_core_route_result(struct daemon_core *core, const struct daemon_even
         daemon_core_job(core, &result);
 }
 
+/* Daemons that have been added are all the root's to start. */
+static void added_lost(struct daemon_core *core, const struct daemon_event *event)
+{
+    uint32_t place = core->spec->places;
+
+    for (; event->number == 0 && ranges_next(event->places, place, &place); place++)
+        core->ops->starter->clean(core->context, place);
+    daemon_core_add_lost(core, event->places);
+}
+
 /* The starter cleans up after a dead daemon that it has started; one that leaves does so itself.  Output or
  * credit that the daemon relayed may be lost. */
 void daemon_core_route_lost(struct daemon_core *core, const struct daemon_event *event)
@@ -265,6 +275,8 @@ void daemon_core_route_lost(struct daemon_core *core, const struct daemon_event 
         if (event->number == 0 && ranges_contains(event->places, head))
             core->ops->starter->clean(core->context, head);
     }
+    if (daemon_core_is_root(core))
+        added_lost(core, event);
     core->ops->ranks->renew_credit(core->context);
     core->ops->pmi->lost(core->context, event->places);
     daemon_core_names_lost(core, event->places);

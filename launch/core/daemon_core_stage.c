@@ -46,10 +46,11 @@ static void ops_answer(void *context, uint32_t client, uint32_t request, int sta
 static void ops_forget(void *context, uint32_t owner)
 {
     const struct daemon_core *core = context;
+    uint32_t nodes = allocation_nodes(instance_roster(core->instance));
     struct ranges places = {0};
 
-    if (core->spec->places > 1)
-        ranges_add(&places, 1, core->spec->places - 1);
+    if (nodes > 0)
+        ranges_add(&places, 1, nodes);
     core->tree->forget(core->tree_context, owner, &places);
     ranges_fini(&places);
 }

@@ -194,6 +194,21 @@ static int tree_shrink(void *context, const struct ranges *places)
     return endpoint_shrink(context, places);
 }
 
+static uint32_t tree_grow(void *context, uint32_t count)
+{
+    return endpoint_grow(context, count);
+}
+
+static bool tree_has_room(void *context)
+{
+    return endpoint_has_room(context);
+}
+
+static void tree_dead(void *context, struct ranges *ret_places)
+{
+    ranges_copy(ret_places, endpoint_dead(context));
+}
+
 static int tree_is_complete(void *context)
 {
     return endpoint_is_complete(context);
@@ -221,6 +236,9 @@ void daemon_tree_attach(struct daemon_core *core, struct endpoint *endpoint)
         .place_failed = tree_place_failed,
         .leave = tree_leave,
         .shrink = tree_shrink,
+        .grow = tree_grow,
+        .has_room = tree_has_room,
+        .dead = tree_dead,
         .is_complete = tree_is_complete,
         .is_departing = tree_is_departing,
         .missing = tree_missing,

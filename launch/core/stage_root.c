@@ -587,6 +587,12 @@ void stage_root_result(struct stage_root *root, uint32_t generation, int status,
 
 /* ---- what else happens ---- */
 
+void stage_root_grown(struct stage_root *root, const struct ranges *places)
+{
+    ranges_add_all(&root->places, places);
+    root_check(root);
+}
+
 void stage_root_lost(struct stage_root *root, const struct ranges *places)
 {
     struct list_link *node, *spare;

@@ -45,6 +45,8 @@ void stage_root_request(struct stage_root *root, uint32_t client, uint32_t reque
 /* The end of a gather: status 0 and the merged report, or -EHOSTDOWN and the lost places. */
 void stage_root_result(struct stage_root *root, uint32_t generation, int status,
                        const struct ranges *lost, const void *data, size_t bytes);
+/* These nodes have joined later: transfers that begin from now on are for them, too. */
+void stage_root_grown(struct stage_root *root, const struct ranges *places);
 void stage_root_lost(struct stage_root *root, const struct ranges *places);
 void stage_root_client_gone(struct stage_root *root, uint32_t client);
 /* All processes of the job have ended: its stage directories are removed. */

@@ -29,6 +29,31 @@ void daemon_start_child(struct daemon *daemon, struct range range)
     secret_clear_stack();
 }
 
+void daemon_add_names(struct daemon *daemon, uint32_t first, const struct hostlist *names)
+{
+    struct boot_record *record = &daemon->record;
+
+    assert(daemon->root != NULL && first == record->range.last + 1);
+    hostlist_append_slice(record->names, names, 0, hostlist_count(names));
+    record->range.last += hostlist_count(names);
+}
+
+void daemon_start_newcomer(struct daemon *daemon, uint32_t place)
+{
+    char name[HOST_NAME_BYTES_MAX + 1];
+    struct addresses addresses;
+    struct boot_record record;
+
+    assert(daemon->root != NULL && daemon->starter != NULL);
+    link_set_addresses(daemon->links, &addresses);
+    boot_record_newcomer(&daemon->record, &addresses, place, daemon_place_name(daemon, place, name),
+                         &record);
+    link_set_copy_secret(daemon->links, record.instance.secret);
+    starter_start(daemon->starter, &record);
+    boot_record_fini(&record);
+    secret_clear_stack();
+}
+
 /* Starts the heads of the child ranges; each head starts its own children.  A one-shot starter is
  * called by the root only. */
 int daemon_start_children(struct daemon *daemon, struct error *error)

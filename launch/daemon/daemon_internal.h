@@ -167,6 +167,9 @@ extern const struct starter_events daemon_starter_events;
 int daemon_start_children(struct daemon *daemon, struct error *error);
 /* Starts the head of a range, which starts the others in it. */
 void daemon_start_child(struct daemon *daemon, struct range range);
+/* Root: the places from first on, after all others, are of nodes of these names; and starts one of them. */
+void daemon_add_names(struct daemon *daemon, uint32_t first, const struct hostlist *names);
+void daemon_start_newcomer(struct daemon *daemon, uint32_t place);
 /* The name in the allocation; "" for a place that is neither this one nor below it. */
 const char *daemon_place_name(const struct daemon *daemon, uint32_t place,
                               char name[HOST_NAME_BYTES_MAX + 1]);

@@ -150,6 +150,16 @@ static void ops_start(void *context, struct range range)
     daemon_start_child(context, range);
 }
 
+static void ops_grow(void *context, uint32_t first, const struct hostlist *names)
+{
+    daemon_add_names(context, first, names);
+}
+
+static void ops_start_new(void *context, uint32_t place)
+{
+    daemon_start_newcomer(context, place);
+}
+
 static void ops_linked(void *context, uint32_t place)
 {
     struct daemon *daemon = context;
@@ -230,6 +240,8 @@ static void ops_stop(void *context)
 
 static const struct daemon_starter_ops starter_ops = {
     .start = ops_start,
+    .grow = ops_grow,
+    .start_new = ops_start_new,
     .linked = ops_linked,
     .unlinked = daemon_parent_unlinked,
     .joined = daemon_joined,

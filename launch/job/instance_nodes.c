@@ -271,6 +271,7 @@ void instance_nodes_list(const struct instance *instance, const struct ranges *p
     assert(instance->root != NULL && hostlist_count(ret_list->names) == 0);
     ret_list->version = instance->roster_version;
     ret_list->radix = instance->spec->radix;
+    ret_list->places = instance->spec->places;
     ranges_copy(&ret_list->out, &instance->root->dead);
     ranges_add_all(&ret_list->out, &instance->root->removed);
     edges_make(instance, places, &edges);

@@ -23,6 +23,13 @@ void node_list_fini(struct node_list *list)
     *list = (struct node_list){.names = NULL};
 }
 
+void node_list_request_fini(struct node_list_request *request)
+{
+    free(request->names);
+    allocation_fini(&request->nodes);
+    *request = (struct node_list_request){.names = NULL};
+}
+
 struct node_list_group *node_list_add(struct node_list *list, uint32_t nodes)
 {
     assert(nodes > 0);

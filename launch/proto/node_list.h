@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "alloc/hostlist.h"
+#include "alloc/allocation.h"
 #include "base/buffer.h"
 #include "base/ranges.h"
 #include "base/wire.h"
@@ -21,6 +21,7 @@ enum node_list_order {
     NODE_LIST_DRAIN,  /* no more processes are started there */
     NODE_LIST_RESUME, /* they are again */
     NODE_LIST_REMOVE, /* their daemons leave */
+    NODE_LIST_ADD,    /* daemons are started on nodes that are new */
     NODE_LIST_ORDER_COUNT
 };
 
@@ -41,9 +42,10 @@ enum node_list_state {
 };
 
 struct node_list_request {
-    uint8_t order; /* enum node_list_order */
-    uint8_t when;  /* enum node_list_when, of NODE_LIST_REMOVE */
-    char *names;   /* a hostlist; "": all, of NODE_LIST_SHOW; owned */
+    uint8_t order;           /* enum node_list_order */
+    uint8_t when;            /* enum node_list_when, of NODE_LIST_REMOVE */
+    char *names;             /* a hostlist; "": all, of NODE_LIST_SHOW; owned */
+    struct allocation nodes; /* of NODE_LIST_ADD; else zeroed; owned */
 };
 
 struct node_list_group {
@@ -54,12 +56,16 @@ struct node_list_group {
     struct ranges jobs; /* numbers; owned */
 };
 
+#define NODE_LIST_WHY_BYTES ERROR_TEXT_BYTES
+
 /* Invariant: the groups cover the names. */
 struct node_list {
-    char why
-        [CONTROL_REASON_BYTES]; /* the request was refused, and nothing was done; "": it was not */
-    uint32_t version;           /* of the roster */
-    uint32_t radix;             /* of the tree */
+    /* The request was refused, or nodes could not be added, and nothing has changed: a line for each reason; "": it
+     * was not. */
+    char why[NODE_LIST_WHY_BYTES];
+    uint32_t version;  /* of the roster */
+    uint32_t radix;    /* of the tree */
+    uint32_t places;   /* of the tree at the beginning */
     struct ranges out; /* places that are not in it: of nodes that are lost, or removed; owned */
     struct hostlist *names; /* owned */
     struct node_list_group *groups;
@@ -76,7 +82,8 @@ int node_list_is_equal(const struct node_list_group *a, const struct node_list_g
 const char *node_list_state_name(enum node_list_state state);
 
 void node_list_request_encode(const struct node_list_request *request, struct buffer *out);
-/* -EBADMSG; the caller frees names. */
+void node_list_request_fini(struct node_list_request *request);
+/* -EBADMSG. */
 int node_list_request_decode(struct node_list_request *ret_request, struct wire_reader *reader);
 void node_list_encode(const struct node_list *list, struct buffer *out);
 int node_list_decode(struct node_list *ret_list, struct wire_reader *reader);

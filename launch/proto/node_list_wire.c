@@ -17,6 +17,8 @@ void node_list_request_encode(const struct node_list_request *request, struct bu
     wire_put_u8(out, request->order);
     wire_put_u8(out, request->when);
     wire_put_string(out, request->names);
+    if (request->order == NODE_LIST_ADD)
+        allocation_encode(&request->nodes, out);
 }
 
 int node_list_request_decode(struct node_list_request *ret_request, struct wire_reader *reader)
@@ -27,8 +29,11 @@ int node_list_request_decode(struct node_list_request *ret_request, struct wire_
     if (request.order >= NODE_LIST_ORDER_COUNT || request.when >= NODE_LIST_WHEN_COUNT)
         wire_fail(reader);
     request.names = wire_get_string(reader, CONTROL_QUESTION_BYTES_MAX);
+    if (wire_status(reader) == 0 && request.order == NODE_LIST_ADD &&
+        (allocation_decode(&request.nodes, reader) < 0 || allocation_nodes(&request.nodes) == 0))
+        wire_fail(reader);
     if (wire_finish(reader) < 0) {
-        free(request.names);
+        node_list_request_fini(&request);
         return -EBADMSG;
     }
     *ret_request = request;
@@ -43,6 +48,7 @@ void node_list_encode(const struct node_list *list, struct buffer *out)
     wire_put_string(out, list->why);
     wire_put_u32(out, list->version);
     wire_put_varint(out, list->radix);
+    wire_put_varint(out, list->places);
     ranges_encode(&list->out, out);
     wire_put_bytes(out, names.data, names.length_bytes);
     buffer_fini(&names);
@@ -94,6 +100,7 @@ int node_list_decode(struct node_list *ret_list, struct wire_reader *reader)
     wire_get_string_into(reader, ret_list->why, sizeof(ret_list->why));
     ret_list->version = wire_get_u32(reader);
     ret_list->radix = (uint32_t)wire_get_varint_max(reader, TREE_RADIX_MAX);
+    ret_list->places = (uint32_t)wire_get_varint_max(reader, TREE_PLACES_MAX);
     ranges_decode(reader, TREE_PLACES_MAX, &ret_list->out);
     names = wire_get_bytes(reader, CONTROL_ANSWER_BYTES_MAX);
     if (wire_status(reader) < 0 ||

@@ -170,6 +170,18 @@ void sim_machine_signal_at(struct sim_machine *machine, uint64_t time_ns, uint32
     virtual_network_at(machine->sim, time_ns, call_signal, wish_of(machine, job), (uint64_t)number);
 }
 
+static void request_nodes(struct sim_machine *machine, const struct node_list_request *nodes)
+{
+    struct control_request request = {.kind = JOB_MESSAGE_NODES};
+    struct buffer data = {0}, payload = {0};
+
+    node_list_request_encode(nodes, &data);
+    request.data = (struct wire_bytes){.data = data.data, .length_bytes = data.length_bytes};
+    control_request_encode(&request, &payload);
+    sim_user_send(machine, 1, CONTROL_REQUEST, &payload);
+    buffer_fini(&data);
+}
+
 /* argument: order << 40 | when << 32 | place */
 static void call_nodes(void *context, uint64_t argument)
 {
@@ -177,15 +189,9 @@ static void call_nodes(void *context, uint64_t argument)
     char name[HOST_NAME_BYTES_MAX + 1];
     struct node_list_request order = {
         .order = (uint8_t)(argument >> 40), .when = (uint8_t)(argument >> 32), .names = name};
-    struct control_request request = {.kind = JOB_MESSAGE_NODES};
-    struct buffer data = {0}, payload = {0};
 
     hostlist_name(machine->config.allocation->names, (uint32_t)argument - 1, name);
-    node_list_request_encode(&order, &data);
-    request.data = (struct wire_bytes){.data = data.data, .length_bytes = data.length_bytes};
-    control_request_encode(&request, &payload);
-    sim_user_send(machine, 1, CONTROL_REQUEST, &payload);
-    buffer_fini(&data);
+    request_nodes(machine, &order);
 }
 
 void sim_machine_nodes_at(struct sim_machine *machine, uint64_t time_ns, enum node_list_order order,
@@ -312,6 +318,7 @@ struct sim_machine *sim_machine_create(const struct sim_machine_config *config,
     strcpy(machine->instance.session, "0123456789abcdef");
     machine->instance.places = places;
     machine->instance.radix = config->radix;
+    machine->instance.starter = STARTER_SSH;
     machine->instance.nodes_min = config->nodes_min;
     if (config->lease_ms > 0)
         machine->instance.lease_ms = config->lease_ms;
@@ -400,6 +407,18 @@ uint32_t sim_machine_grow(struct sim_machine *machine, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         sim_starter_start_new(root, first + i);
     return first;
+}
+
+void sim_machine_add_nodes(struct sim_machine *machine, uint32_t count, uint32_t slots)
+{
+    static char no_names[] = "";
+    struct node_list_request order = {.order = NODE_LIST_ADD, .names = no_names};
+
+    assert(count > 0 && count <= machine->config.more);
+    allocation_init(&order.nodes);
+    allocation_generate(&order.nodes, "new", count, slots);
+    request_nodes(machine, &order);
+    allocation_fini(&order.nodes);
 }
 
 void sim_machine_shrink(struct sim_machine *machine, const struct ranges *places)

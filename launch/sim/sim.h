@@ -170,6 +170,8 @@ void sim_machine_run_job(struct sim_machine *machine);
 /* Adds nodes: the root assigns them places and starts their daemons, each with its boot record.
  * Returns the first place; UINT32_MAX if the root has ended or cannot. */
 uint32_t sim_machine_grow(struct sim_machine *machine, uint32_t count);
+/* The first client adds nodes, with that many slots each, as `banyan node add` does. */
+void sim_machine_add_nodes(struct sim_machine *machine, uint32_t count, uint32_t slots);
 /* These places leave. */
 void sim_machine_shrink(struct sim_machine *machine, const struct ranges *places);
 /* All daemons leave, for an instance without a job whose end would cause that. */

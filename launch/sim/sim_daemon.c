@@ -139,9 +139,7 @@ static void on_endpoint_complete(void *context)
 
     if (watch->complete)
         watch->complete(daemon->machine->context, virtual_network_now_ns(daemon->machine->sim));
-    /* A job runs on the initial nodes of its instance. */
-    if (endpoint_population(daemon->endpoint) == daemon->machine->places)
-        daemon_tree_events.complete(daemon->core);
+    daemon_tree_events.complete(daemon->core);
 }
 
 static void on_endpoint_broadcast(void *context, struct message *payload)

@@ -159,6 +159,19 @@ static void ops_start(void *context, struct range range)
     start_with(daemon, &record);
 }
 
+/* A simulated daemon has its place as name. */
+static void ops_grow(void *context, uint32_t first, const struct hostlist *names)
+{
+    const struct sim_daemon *root = context;
+
+    assert(first + hostlist_count(names) <= root->machine->capacity);
+}
+
+static void ops_start_new(void *context, uint32_t place)
+{
+    sim_starter_start_new(context, place);
+}
+
 static void ops_linked(void *context, uint32_t place)
 {
     const struct sim_daemon *daemon = context;
@@ -243,6 +256,8 @@ static const char *ops_name(void *context, uint32_t place, char name[HOST_NAME_B
 
 const struct daemon_starter_ops sim_starter_ops = {
     .start = ops_start,
+    .grow = ops_grow,
+    .start_new = ops_start_new,
     .linked = ops_linked,
     .unlinked = ops_unlinked,
     .joined = ops_joined,

@@ -20,7 +20,7 @@ static void fuzz_request(const uint8_t *data, size_t bytes)
     if (node_list_request_decode(&request, &reader) < 0)
         return;
     node_list_request_encode(&request, &written);
-    free(request.names);
+    node_list_request_fini(&request);
     assert(written.length_bytes <= bytes); /* a length has longer forms, too */
     buffer_fini(&written);
 }
@@ -60,14 +60,20 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
 {
     char names[] = "n[1-3],m7";
     const struct node_list_request request = {.order = NODE_LIST_DRAIN, .names = names};
+    struct node_list_request added = {.order = NODE_LIST_ADD, .names = names};
     struct buffer sample = {0};
     struct node_list list;
 
-    if (number > 1)
+    if (number > 2)
         return 0;
-    wire_put_u8(&sample, (uint8_t)number);
+    wire_put_u8(&sample, number == 1);
     if (number == 0) {
         node_list_request_encode(&request, &sample);
+    } else if (number == 2) {
+        allocation_init(&added.nodes);
+        (void)allocation_parse_hosts(&added.nodes, "n[4-6]:2,m8", NULL);
+        node_list_request_encode(&added, &sample);
+        allocation_fini(&added.nodes);
     } else {
         node_list_init(&list);
         (void)hostlist_parse(list.names, names, NULL);

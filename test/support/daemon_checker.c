@@ -166,7 +166,7 @@ static void process_starts(struct checker *checker, struct checker_job *job,
 {
     uint32_t slots = fact->place <= allocation_nodes(checker->allocation)
                          ? allocation_slots_of(checker->allocation, fact->place - 1)
-                         : 0;
+                         : checker->added_slots;
 
     job->tried++;
     if (fact->fate == SIM_FATE_STARTED) {
@@ -472,12 +472,16 @@ static void told_text(struct checker *checker, uint32_t client, struct wire_read
 
 /* ---- reports ---- */
 
-static bool says_node(const char *text, uint32_t place)
+static bool says_node(const struct checker *checker, const char *text, uint32_t place)
 {
+    uint32_t nodes = allocation_nodes(checker->allocation);
     char name[16];
     const char *found;
 
-    snprintf(name, sizeof(name), "n%u", place);
+    if (place <= nodes)
+        snprintf(name, sizeof(name), "n%u", place);
+    else
+        snprintf(name, sizeof(name), "new%u", place - nodes); /* sim_machine_add_nodes */
     for (found = text; (found = strstr(found, name)) != NULL; found++)
         if (strchr("0123456789", found[strlen(name)]) == NULL || found[strlen(name)] == '\0')
             return true;
@@ -499,8 +503,8 @@ static bool is_own_failure(struct checker *checker, struct checker_job *job)
             weight = failure->weight;
         if (failure->weight < 2 && failure->status > highest)
             highest = failure->status;
-        found =
-            found || (failure->status == report->status && says_node(report->text, failure->place));
+        found = found || (failure->status == report->status &&
+                          says_node(checker, report->text, failure->place));
     }
     if (!found || checker->is_hurt)
         return found;

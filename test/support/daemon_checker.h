@@ -80,6 +80,7 @@ struct checker {
     struct sim_machine *machine;
     const struct allocation *allocation;
     enum instance_policy policy;
+    uint32_t added_slots; /* of each node that is added to the instance */
     struct checker_job jobs[CHECKER_JOBS_MAX];
     uint32_t jobs_count;
     uint32_t *living;  /* by place */

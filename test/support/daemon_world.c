@@ -273,8 +273,9 @@ static void grow_and_shrink(struct world *world)
             diag("%.3f ms: the instance %s", (double)time_ns / NS_PER_MS,
                  time_ns == world->grow_ns ? "grows" : "shrinks");
         if (time_ns == world->grow_ns) {
-            world->totals->grown++;
-            (void)sim_machine_grow(machine, (uint32_t)pick(world, 1, GROWTH_MAX));
+            world->checker.added_slots = (uint32_t)pick(world, 1, 4);
+            sim_machine_add_nodes(machine, (uint32_t)pick(world, 1, GROWTH_MAX),
+                                  world->checker.added_slots);
         } else {
             world->totals->shrunk++;
             sim_machine_shrink(machine, &world->leaving);
@@ -313,6 +314,8 @@ static void go(struct world *world)
         }
     }
     until(world, REST_NS);
+    world->totals->grown +=
+        endpoint_population(sim_machine_endpoint(checker->machine, 0)) > world->nodes + 1;
     checker_judge_rest(checker);
     until(world, GONE_NS);
     checker_judge_gone(checker);

@@ -11,8 +11,14 @@ void lone_core_open(void)
     instance_spec_init(&spec);
     spec.places = LONE_CORE_NODES + 1;
     spec.radix = 2;
+    spec.starter = STARTER_SSH;
     allocation_init(&allocation);
     allocation_generate(&allocation, "n", LONE_CORE_NODES, 2);
+}
+
+void lone_core_start_by(enum starter_kind starter)
+{
+    spec.starter = starter;
 }
 
 void lone_core_close(void)

@@ -12,6 +12,8 @@
 /* Around all others. */
 void lone_core_open(void);
 void lone_core_close(void);
+/* Of cores that are made from now on: ssh at the beginning. */
+void lone_core_start_by(enum starter_kind starter);
 /* Place 0: the root.  Both tables stay the caller's; daemon_core_destroy. */
 struct daemon_core *lone_core_at(uint32_t place, const struct daemon_ops *ops,
                                  const struct daemon_tree_ops *tree_ops);

@@ -3,6 +3,7 @@
 
 #include "launch/cli/client/instance_client.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -215,8 +216,9 @@ int instance_client_load(struct instance_client *client, uint32_t rows, struct l
     return rc;
 }
 
-int instance_client_nodes(struct instance_client *client, const struct node_list_request *nodes,
-                          struct node_list *ret_list, struct error *error)
+/* The answer, of which why may say that it is a refusal. */
+static int ask_nodes(struct instance_client *client, const struct node_list_request *nodes,
+                     struct node_list *ret_list, struct error *error)
 {
     struct control_request request = {.kind = JOB_MESSAGE_NODES};
     struct buffer data = {0}, answer = {0};
@@ -225,20 +227,45 @@ int instance_client_nodes(struct instance_client *client, const struct node_list
 
     node_list_request_encode(nodes, &data);
     request.data = (struct wire_bytes){.data = data.data, .length_bytes = data.length_bytes};
-    client->is_patient = nodes->order == NODE_LIST_REMOVE;
+    client->is_patient = nodes->order == NODE_LIST_REMOVE || nodes->order == NODE_LIST_ADD;
     rc = ask(client, &request, &answer, error);
     client->is_patient = false;
     buffer_fini(&data);
     wire_reader_init(&reader, answer.data, answer.length_bytes);
-    if (rc == 0 && node_list_decode(ret_list, &reader) < 0) {
+    if (rc == 0 && node_list_decode(ret_list, &reader) < 0)
         rc = error_set(error, -EBADMSG, "the answer of the instance at %s cannot be read",
                        client->directory);
-    } else if (rc == 0 && ret_list->why[0] != '\0') {
+    buffer_fini(&answer);
+    return rc;
+}
+
+int instance_client_nodes(struct instance_client *client, const struct node_list_request *nodes,
+                          struct node_list *ret_list, struct error *error)
+{
+    int rc = ask_nodes(client, nodes, ret_list, error);
+
+    assert(nodes->order != NODE_LIST_ADD);
+    if (rc == 0 && ret_list->why[0] != '\0') {
         rc = error_set(error, -EINVAL, "%s", ret_list->why);
         node_list_fini(ret_list);
     }
-    buffer_fini(&answer);
     return rc;
+}
+
+int instance_client_add(struct instance_client *client, const struct allocation *nodes,
+                        char why[NODE_LIST_WHY_BYTES], struct error *error)
+{
+    static char no_names[] = "";
+    const struct node_list_request request = {
+        .order = NODE_LIST_ADD, .names = no_names, .nodes = *nodes}; /* borrowed */
+    struct node_list list;
+    int rc = ask_nodes(client, &request, &list, error);
+
+    if (rc < 0)
+        return rc;
+    memcpy(why, list.why, sizeof(list.why));
+    node_list_fini(&list);
+    return 0;
 }
 
 int instance_client_send(struct instance_client *client, const struct buffer *payload)

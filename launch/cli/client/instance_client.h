@@ -50,6 +50,10 @@ int instance_client_load(struct instance_client *client, uint32_t rows, struct l
 int instance_client_nodes(struct instance_client *client, const struct node_list_request *nodes,
                           struct node_list *ret_list, struct error *error);
 
+/* Adds nodes, which takes as long as a start.  why: a line for each reason that none was added; "": they were. */
+int instance_client_add(struct instance_client *client, const struct allocation *nodes,
+                        char why[NODE_LIST_WHY_BYTES], struct error *error);
+
 /* For who talks to the root in another way: sends a CONTROL_REQUEST, and gets the next CONTROL_ANSWER, which lies in
  * payload.  sent: what sending has returned. */
 int instance_client_send(struct instance_client *client, const struct buffer *payload);

@@ -9,6 +9,7 @@
 
 struct instance_settings {
     const char *instance;
+    const char *hostfile;
     int json;
     int now;
     int force;

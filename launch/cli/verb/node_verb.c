@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "launch/cli/verb/instance_verb.h"
+#include "launch/cli/verb/node_add.h"
 #include "launch/cli/verb/node_report.h"
 #include "launch/cli/verb/verb_output.h"
 
@@ -29,6 +30,17 @@ static const struct option_rule change_rules[] = {
     OPTION_ROW_INSTANCE,
     OPTION_ROWS_ABOUT(struct instance_settings, help, version)};
 
+static const struct option_rule add_rules[] = {
+    {.kind = OPTION_HEADING, .help = "Nodes"},
+    {.kind = OPTION_TEXT,
+     .name = "hostfile",
+     .aliases = "machinefile",
+     .value = "FILE",
+     INSTANCE_FIELD(hostfile),
+     .help = "the nodes to add, one per line: name, name:4 or name slots=4"},
+    OPTION_ROW_INSTANCE,
+    OPTION_ROWS_ABOUT(struct instance_settings, help, version)};
+
 static const struct option_rule remove_rules[] = {
     {.kind = OPTION_HEADING, .help = "If jobs use them"},
     {.kind = OPTION_FLAG,
@@ -42,15 +54,16 @@ static const struct option_rule remove_rules[] = {
     OPTION_ROW_INSTANCE,
     OPTION_ROWS_ABOUT(struct instance_settings, help, version)};
 
-/* Those of list and those of remove, which the others have, too. */
+#define COUNT(rules) (sizeof(rules) / sizeof(*(rules)) - 1) /* without OPTION_END */
+
+/* Those of list, add and remove; the others have no more. */
 const struct option_rule *node_verb_rules(void)
 {
-    static struct option_rule rules[sizeof(list_rules) / sizeof(*list_rules) +
-                                    sizeof(remove_rules) / sizeof(*remove_rules)];
-    size_t listed = sizeof(list_rules) / sizeof(*list_rules) - 1; /* without OPTION_END */
+    static struct option_rule rules[COUNT(list_rules) + COUNT(add_rules) + COUNT(remove_rules) + 1];
 
     memcpy(rules, list_rules, sizeof(list_rules));
-    memcpy(rules + listed, remove_rules, sizeof(remove_rules));
+    memcpy(rules + COUNT(list_rules), add_rules, sizeof(add_rules));
+    memcpy(rules + COUNT(list_rules) + COUNT(add_rules), remove_rules, sizeof(remove_rules));
     return rules;
 }
 
@@ -59,14 +72,18 @@ void node_verb_help(struct buffer *out)
     buffer_append_string(
         out,
         "Usage: banyan node list [OPTIONS] [NODES...]\n"
+        "       banyan node add [OPTIONS] NODES... | --hostfile FILE\n"
         "       banyan node drain [OPTIONS] NODES...\n"
         "       banyan node resume [OPTIONS] NODES...\n"
         "       banyan node remove [--wait | --force] [OPTIONS] NODES...\n\n"
         "Lists the nodes of an instance: state, slots, slots in use, and the jobs that use "
-        "them.\n'drain' starts no more processes on nodes, as n[1-3,7]; those that run there "
+        "them.\n'add' starts daemons on more nodes, as n[5-8]:4 (default: 1 slot), by the starter "
+        "of the\ninstance, and returns when they are up: all of them, or if one fails none.\n'drain' starts no more processes on nodes, as n[1-3,7]; those that run there "
         "end\nnormally. 'resume' lets new jobs use them again. 'remove' ends their daemons, and "
         "is\nrefused while jobs use them.\n\nOptions of list:\n");
     options_help(list_rules, out);
+    buffer_append_string(out, "\nOptions of add:\n");
+    options_help(add_rules, out);
     buffer_append_string(out, "\nOptions of remove:\n");
     options_help(remove_rules, out);
     buffer_append_string(out, "\nMore in banyan-node(1).\n");
@@ -177,6 +194,12 @@ static const struct node_order {
       .words_max = INT_MAX,
       .usage = "node list [OPTIONS] [NODES...]",
       .carry_out = list_nodes}},
+    {"add",
+     {.rules = add_rules,
+      .help = node_verb_help,
+      .words_max = INT_MAX,
+      .usage = "node add [OPTIONS] NODES...",
+      .carry_out = node_add}},
     {"drain",
      {.rules = change_rules,
       .help = node_verb_help,

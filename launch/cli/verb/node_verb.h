@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* `banyan node`: the nodes of an instance: list, drain, resume. */
+/* `banyan node`: the nodes of an instance: list, add, drain, resume, remove. */
 #ifndef LAUNCH_CLI_VERB_NODE_VERB_H
 #define LAUNCH_CLI_VERB_NODE_VERB_H
 

@@ -165,8 +165,10 @@ static int show_living(const struct tree_settings *settings, struct buffer *out,
         return rc;
     rc = instance_client_nodes(&client, &request, &list, error);
     if (rc == 0) {
-        const struct tree tree = {
-            .places = allocation_nodes(&client.roster) + 1, .radix = list.radix, .dead = &list.out};
+        const struct tree tree = {.places = list.places,
+                                  .population = allocation_nodes(&client.roster) + 1,
+                                  .radix = list.radix,
+                                  .dead = &list.out};
 
         print_tree(settings, &tree, client.roster.names, out);
         node_list_fini(&list);

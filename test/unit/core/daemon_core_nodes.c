@@ -101,7 +101,14 @@ static int tree_shrink(void *context, const struct ranges *places)
     return shrink_status;
 }
 
-static const struct daemon_tree_ops tree_ops = {.broadcast = tree_broadcast, .shrink = tree_shrink};
+static bool tree_has_room(void *context)
+{
+    return true;
+}
+
+static const struct daemon_tree_ops tree_ops = {.broadcast = tree_broadcast,
+                                                .shrink = tree_shrink,
+                                                .has_room = tree_has_room};
 
 static void say(struct daemon_core *core, uint32_t client, uint8_t type,
                 const struct buffer *payload)
