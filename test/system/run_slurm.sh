@@ -105,6 +105,7 @@ cat >some.sh <<'J'
 nodes=($(scontrol show hostnames "$SLURM_JOB_NODELIST"))
 echo ${nodes[1]} ${nodes[3]} >$OUT.want
 "$banyan" run --json $OUT.json --host "${nodes[3]}:1,${nodes[1]}:1" hostname >$OUT.ranks 2>$OUT.err </dev/null
+"$banyan" run --no-daemons --host "${nodes[3]}:1,${nodes[1]}:1" sh -c 'echo $BANYAN_RANK $(hostname)' >$OUT.direct 2>$OUT.direct_err </dev/null
 "$banyan" run --source local --slots 2 hostname >$OUT.local 2>&1 </dev/null
 srun --overlap -N1 -n1 -w "${nodes[2]}" "$banyan" run hostname >$OUT.step 2>&1 </dev/null
 echo ${nodes[2]} >$OUT.step_node
@@ -122,6 +123,8 @@ chmod +x some.sh
 timeout 300 salloc -Q -N4 -n4 ./some.sh 2>"$OUT.salloc" || diag "$(cat "$OUT.salloc")"
 is "$(sort "$OUT.ranks" | xargs)" "$(cat "$OUT.want")" "--host takes some nodes of the job"
 like "$(cat "$OUT.json")" '"starter": "srun"' "srun starts there, too"
+is "$(sort "$OUT.direct" | xargs)" "$(xargs -n 1 <"$OUT.want" | awk '{ order[NR] = $1 } END { print 0, order[2], 1, order[1] }')" \
+    "without daemons srun starts each rank on its node"
 is "$(xargs <"$OUT.local")" "simhost simhost" "--source local is this machine"
 is "$(cat "$OUT.step")" "$(cat "$OUT.step_node")" "in a step of one node it is that node"
 is "$(cat "$OUT.mask")" "$(cat "$OUT.mask_want")" "the ranks may use all CPUs, even if banyan itself may not"

@@ -18,6 +18,7 @@
 #include "launch/start/run_environment.h"
 #include "launch/start/starter_agent.h"
 #include "launch/cli/request/request_configured.h"
+#include "launch/cli/request/request_direct.h"
 #include "launch/cli/request/request_facts.h"
 #include "launch/cli/request/request_instance.h"
 #include "launch/cli/request/request_nodes.h"
@@ -565,6 +566,10 @@ static int make_request(struct request_apps *apps, int needs_program, const stru
     if (rc == 0)
         rc = request_instance_check(&settings, error);
     if (rc == 0)
+        rc = request_direct_check(&settings, error);
+    if (settings.no_daemons > 0)
+        settings.instance = REQUEST_INSTANCE_NONE;
+    if (rc == 0)
         rc = request_output_make(&settings, &request->output, error);
     if (rc == 0 && apps->items[0].argc == 0 && needs_program)
         rc = error_set(error, -EINVAL, "no program given; usage: banyan run [OPTIONS] PROGRAM");
@@ -615,6 +620,8 @@ static int make_request(struct request_apps *apps, int needs_program, const stru
     request->json_path = copy_or_null(settings.json);
     request->json = settings.json_wanted > 0;
     request->daemonize = settings.daemonize > 0;
+    if (rc == 0 && needs_program)
+        rc = request_direct_finish(&settings, request, error);
     return rc;
 }
 

@@ -73,6 +73,7 @@ struct run_request {
     int verbose;                 /* 1: phases, 2: also the daemons' logs */
     int instance_fd;             /* of an existing instance, after hello; -1: a new instance */
     int no_wait;                 /* for slots of that instance */
+    int no_daemons;              /* the starter starts the processes (direct.h) */
     int detach;                  /* the job goes on there without its client */
     char *json_path;             /* NULL: no record */
     int json;                    /* of doctor: JSON instead of a table */

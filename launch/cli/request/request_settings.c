@@ -445,6 +445,11 @@ const struct option_rule run_rules[] = {
          "how daemons are started: local, virtual, ssh, srun, pals or flux (default: what the nodes "
          "need); "
          "join: banyan starts nothing; run 'banyand --join' with its token on each node"},
+    {.kind = OPTION_FLAG,
+     .name = "no-daemons",
+     FIELD(no_daemons),
+     .help = "start each process by the starter itself (ssh, srun, or here): without PMI, input, "
+             "bindings and files that are staged, for which there are daemons"},
     {.kind = OPTION_TEXT,
      .name = "join-file",
      .value = "FILE",

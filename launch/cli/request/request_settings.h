@@ -87,6 +87,7 @@ struct request_settings {
     int resume;
     const char *instance;
     int no_wait;
+    int no_daemons;
     int detach;
     int daemonize; /* of start */
     const char *on_failure;

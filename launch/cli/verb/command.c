@@ -19,6 +19,7 @@
 #include "launch/cli/verb/doctor.h"
 #include "launch/cli/client/start.h"
 #include "launch/cli/client/detached.h"
+#include "launch/cli/client/direct.h"
 #include "launch/cli/client/front_end.h"
 #include "launch/cli/verb/fabric_verb.h"
 #include "launch/cli/verb/kill_verb.h"
@@ -201,6 +202,8 @@ static void print_notice(const struct run_request *request)
 static int carry_out_run(struct run_request *request, uint64_t start_ns)
 {
     print_notice(request);
+    if (request->no_daemons)
+        return direct_run(request, start_ns);
     return request->detach ? detached_run(request) : front_end_run(request, start_ns);
 }
 
