@@ -45,8 +45,8 @@ BEGIN {
     theirs = "(pmix|PMIX|fi|FI)_[A-Za-z0-9_]+"
 
     # 5. What Python scripts import, beside files of their own folder.
-    list("argparse collections fcntl json os pty random re socket struct subprocess sys tempfile termios threading time " \
-         "xml.etree.ElementTree", standard)
+    list("argparse collections fcntl json os pty random re select signal socket struct subprocess sys " \
+         "tempfile termios threading time xml.etree.ElementTree", standard)
 
     # 6. FOLDER/banyan/*.h are installed for others: they include the system only, and name
     #    everything banyan_ or BANYAN_.

@@ -142,6 +142,8 @@ struct daemon_rank_ops {
     void (*credit)(void *context, uint32_t job, uint32_t bytes);
     void (*renew_credit)(void *context); /* of all parts */
     void (*input)(void *context, uint32_t job, const void *data, size_t bytes);
+    /* Of the terminal of a rank, if that runs here. */
+    void (*window)(void *context, uint32_t job, const struct window *window);
     /* Of one local rank, in a job with JOB_STDIN_EACH. */
     void (*feed)(void *context, uint32_t job, uint32_t index, const void *data, size_t bytes);
     uint8_t (*state)(void *context, uint32_t job, uint32_t index); /* as in /proc; 0: unknown */

@@ -55,6 +55,8 @@ static void ops_input(void *context, uint32_t job, uint8_t type, const void *dat
 {
     if (type == CONTROL_STDIN)
         daemon_core_push_client(context, job, data, bytes);
+    else if (type == CONTROL_WINDOW)
+        daemon_core_push_window(context, job, data, bytes);
     else
         daemon_core_feed_client(context, job, data, bytes);
 }

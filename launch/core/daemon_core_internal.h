@@ -142,6 +142,9 @@ int daemon_core_push_request(struct daemon_core *core, const struct daemon_event
 /* Of the job's client; bytes 0: the end. */
 void daemon_core_push_client(struct daemon_core *core, uint32_t job, const void *data,
                              size_t bytes);
+/* Of the job's client: its terminal, whose size a rank's follows, has another. */
+void daemon_core_push_window(struct daemon_core *core, uint32_t job, const void *data,
+                             size_t bytes);
 /* JOB_MESSAGE_STDIN_ACK */
 void daemon_core_push_taken(struct daemon_core *core, uint32_t job, uint32_t bytes);
 void daemon_core_push_ended(struct daemon_core *core, uint32_t job);

@@ -152,16 +152,14 @@ static void flow_free(struct stdin_flow *flow)
 
 /* ---- input ---- */
 
-/* 0 if the rank's node, or all, get it. */
-static int send_input(struct daemon_core *core, uint32_t job, const void *data, size_t bytes)
+/* The place of the rank that reads. */
+static int find_reader(const struct daemon_core *core, uint32_t job, uint32_t *ret_place)
 {
     const struct job_spec *spec = instance_job_spec(core->instance, job);
     struct ranges places = {0};
     uint32_t node;
     int is_lost;
 
-    if (spec != NULL && spec->stdin_rank == JOB_STDIN_ALL)
-        return daemon_core_input_send(core, job, data, bytes);
     if (spec == NULL || instance_job_find(core->instance, job, spec->stdin_rank, &node) < 0)
         return -ENOENT;
     instance_job_places(core->instance, job, spec->stdin_rank, &places);
@@ -169,8 +167,38 @@ static int send_input(struct daemon_core *core, uint32_t job, const void *data, 
     ranges_fini(&places);
     if (is_lost)
         return -ECONNRESET;
-    core->tree->send(core->tree_context, node + 1, FRAME_BULK, job_stdin_message(job, data, bytes));
+    *ret_place = node + 1;
     return 0;
+}
+
+/* 0 if the rank's node, or all, get it. */
+static int send_input(struct daemon_core *core, uint32_t job, const void *data, size_t bytes)
+{
+    const struct job_spec *spec = instance_job_spec(core->instance, job);
+    uint32_t place;
+    int rc;
+
+    if (spec != NULL && spec->stdin_rank == JOB_STDIN_ALL)
+        return daemon_core_input_send(core, job, data, bytes);
+    rc = find_reader(core, job, &place);
+    if (rc == 0)
+        core->tree->send(core->tree_context, place, FRAME_BULK,
+                         job_stdin_message(job, data, bytes));
+    return rc;
+}
+
+void daemon_core_push_window(struct daemon_core *core, uint32_t job, const void *data, size_t bytes)
+{
+    const struct job_spec *spec = instance_job_spec(core->instance, job);
+    struct wire_reader reader;
+    struct window window;
+    uint32_t place;
+
+    wire_reader_init(&reader, data, bytes);
+    window_get(&reader, &window);
+    if (wire_finish(&reader) == 0 && spec != NULL && spec->has_terminal &&
+        find_reader(core, job, &place) == 0)
+        core->tree->send(core->tree_context, place, FRAME_BULK, window_message(job, &window));
 }
 
 /* Where there is no rank that reads it, it is discarded. */

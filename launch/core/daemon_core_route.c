@@ -73,6 +73,16 @@ static void input_came(struct daemon_core *core, uint32_t source, struct wire_re
         core->ops->ranks->input(core->context, job, reader->position, wire_left(reader));
 }
 
+static void window_came(struct daemon_core *core, uint32_t source, struct wire_reader *reader)
+{
+    struct window window;
+    uint32_t job;
+
+    (void)source;
+    if (window_decode(&job, &window, reader) == 0)
+        core->ops->ranks->window(core->context, job, &window);
+}
+
 static void feed_came(struct daemon_core *core, uint32_t source, struct wire_reader *reader)
 {
     (void)source;
@@ -94,6 +104,7 @@ static const struct {
     [JOB_MESSAGE_PULLED] = {.elsewhere = copy_came},
     [JOB_MESSAGE_CREDIT] = {.elsewhere = credit_came},
     [JOB_MESSAGE_STDIN] = {.elsewhere = input_came},
+    [JOB_MESSAGE_WINDOW] = {.elsewhere = window_came},
     [JOB_MESSAGE_FEED] = {.elsewhere = feed_came},
     [JOB_MESSAGE_FEED_END] = {.at_root = feed_came},
 };

@@ -25,6 +25,7 @@
 #include "launch/rank/input_fan.h"
 #include "launch/rank/output.h"
 #include "launch/rank/pmi_node.h"
+#include "launch/rank/pseudo_terminal.h"
 #include "launch/rank/rank_jobs.h"
 #include "launch/rank/rank_pmi.h"
 #include "launch/exec/session.h"
@@ -53,6 +54,7 @@ struct daemon_job {
     int input_fd; /* the process's end, until it is started for the last time; else -1 */
     struct daemon_feed *feed; /* NULL, or by local rank (JOB_STDIN_EACH) */
     struct input_fan *fan;    /* NULL, or to all local ranks (JOB_STDIN_ALL) */
+    int terminal_fd;          /* our end of a rank's terminal, or -errno: why there is none */
     struct ranges starts;     /* local ranks yet to be started, perhaps again */
     uint64_t start_short_ns;  /* since when descriptors have been short; 0: they are not */
     struct loop_timer *start_timer;

@@ -245,6 +245,25 @@ static void open_rank_pmi(struct daemon_job *job)
         daemon_core_text(daemon->core, job->number, LOG_LEVEL_ERROR, error.text);
 }
 
+/* Without one the start of the rank fails. */
+static void open_terminal(struct daemon_job *job)
+{
+    int fd, input_fd;
+    int rc = pseudo_terminal_open(&job->local->spec.window, &fd, &input_fd);
+    int write_fd = rc < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+
+    job->terminal_fd = rc < 0 ? rc : fd;
+    if (write_fd < 0 && rc == 0) {
+        job->terminal_fd = -errno;
+        close(fd);
+        close(input_fd);
+    }
+    if (write_fd < 0)
+        return;
+    job->input_fd = input_fd;
+    job->input = input_create(job->daemon->loop, write_fd, stdin_taken, job);
+}
+
 /* Opens stdin's pipe, if the rank that reads it runs here; if all read it, each gets a pipe when it starts. */
 static void open_input(struct daemon_job *job)
 {
@@ -254,8 +273,11 @@ static void open_input(struct daemon_job *job)
     if (job->local->spec.stdin_rank == JOB_STDIN_ALL)
         job->fan = input_fan_create(job->daemon->loop, job->local->count, stdin_taken, job);
     for (uint32_t i = 0; i < job->local->count; i++) {
-        if (instance_part_rank(instance, job->local, i) != job->local->spec.stdin_rank ||
-            pipe2(ends, O_CLOEXEC) < 0)
+        if (instance_part_rank(instance, job->local, i) != job->local->spec.stdin_rank)
+            continue;
+        if (job->local->spec.has_terminal)
+            open_terminal(job);
+        if (job->local->spec.has_terminal || pipe2(ends, O_CLOEXEC) < 0)
             continue;
         job->input_fd = ends[0];
         job->input = input_create(job->daemon->loop, ends[1], stdin_taken, job);
@@ -342,6 +364,7 @@ static void ops_open(void *context, uint32_t number)
     job->local = instance_part(daemon_core_instance(daemon->core), number);
     assert(job->local != NULL);
     job->input_fd = -1;
+    job->terminal_fd = -ENXIO;
     job->start_timer = loop_timer_create(daemon->loop, daemon_start_more, job);
     job->output =
         output_create(daemon->loop, job->local->count,
@@ -367,6 +390,8 @@ static void job_close(struct daemon_job *job)
     input_destroy(job->input);
     input_fan_destroy(job->fan);
     daemon_close_input_fd(job);
+    if (job->terminal_fd >= 0)
+        close(job->terminal_fd);
     feed_close(job);
     free(job->pids);
     free(job->ends);
@@ -512,6 +537,14 @@ static void ops_feed(void *context, uint32_t number, uint32_t index, const void 
         input_write(job->feed[index].input, data, bytes);
 }
 
+static void ops_window(void *context, uint32_t number, const struct window *window)
+{
+    const struct daemon_job *job = daemon_job_find(context, number);
+
+    if (job != NULL && job->terminal_fd >= 0)
+        pseudo_terminal_resize(job->terminal_fd, window);
+}
+
 static uint8_t ops_state(void *context, uint32_t number, uint32_t index)
 {
     const struct daemon_job *job = daemon_job_find(context, number);
@@ -534,6 +567,7 @@ const struct daemon_rank_ops daemon_rank_ops = {
     .renew_credit = ops_renew_credit,
     .input = ops_input,
     .feed = ops_feed,
+    .window = ops_window,
     .state = ops_state,
     .survey = daemon_survey_start,
     .activity = daemon_query_activity,

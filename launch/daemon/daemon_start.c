@@ -58,15 +58,32 @@ static int input_fd_of(const struct daemon_job *job, uint32_t restart)
     return job->input_fd;
 }
 
-/* *ret_fd: the process's end of its standard input, or -1. */
-static int take_input(struct daemon_job *job, const struct rank_start *start, int *ret_fd)
+/* The rank's output is what its terminal shows. */
+static int watch_terminal(const struct daemon_job *job, uint32_t index)
 {
-    *ret_fd = -1;
-    if (job->fan != NULL)
-        return input_fan_open(job->fan, start->index, ret_fd);
-    *ret_fd = start->rank == job->local->spec.stdin_rank ? input_fd_of(job, start->restart)
-                                                         : daemon_job_feed_fd(job, start->index);
+    int fd = job->terminal_fd;
+
+    if (fd >= 0)
+        fd = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    else
+        errno = -fd;
+    if (fd < 0)
+        return -errno;
+    output_terminal(job->output, index, fd);
     return 0;
+}
+
+/* start->stdin_fd: the process's end of its standard input, or -1. */
+static int take_input(struct daemon_job *job, struct rank_start *start)
+{
+    int reads = start->rank == job->local->spec.stdin_rank;
+
+    if (job->fan != NULL)
+        return input_fan_open(job->fan, start->index, &start->stdin_fd);
+    start->stdin_fd =
+        reads ? input_fd_of(job, start->restart) : daemon_job_feed_fd(job, start->index);
+    start->has_terminal = reads && job->local->spec.has_terminal;
+    return start->has_terminal ? watch_terminal(job, start->index) : 0;
 }
 
 /* The process has it, or does not start. */
@@ -106,7 +123,7 @@ static void start_rank(struct daemon_job *job, uint32_t index)
     daemon_stage_directory(daemon, stage);
     if (job->rank_pmi && !rank_pmi_have_failed(job->rank_pmi)) {
         step = START_STEP_DESCRIPTORS;
-        rc = take_input(job, &start, &start.stdin_fd);
+        rc = take_input(job, &start);
         if (rc == 0)
             rc = rank_start(&start, &error);
     }

@@ -425,7 +425,8 @@ void helper_start(struct helper *helper, const struct helper_process *process)
 
     assert(process->argv != NULL && process->argv[0] != NULL);
     request.value = (process->is_stopped ? HELPER_START_STOPPED : 0) |
-                    (process->ends_group ? HELPER_START_ENDS_GROUP : 0);
+                    (process->ends_group ? HELPER_START_ENDS_GROUP : 0) |
+                    (process->has_terminal ? HELPER_START_TERMINAL : 0);
     request.cpus = make_mask(process->cpus, &cpus, &request.cpus_bytes);
     request.memory = make_mask(process->memory, &memory, &request.memory_bytes);
     if (process->limits != NULL)

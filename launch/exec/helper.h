@@ -51,7 +51,8 @@ struct helper_process {
     const struct process_limits *limits; /* NULL: none */
     int is_stopped;                      /* by SIGSTOP, before its first instruction */
     int ends_group; /* when it fails, what it leaves in its process group is killed before EXITED */
-    int more_follow; /* in later turns of the loop: helper_seal_group ends the group's starts */
+    int has_terminal; /* a separate session, whose terminal is its descriptor 0 */
+    int more_follow;  /* in later turns of the loop: helper_seal_group ends the group's starts */
 };
 
 /* By whom a process was ended, as far as the helper knows. */

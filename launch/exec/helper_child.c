@@ -8,8 +8,10 @@
 #include <fcntl.h>
 #include <linux/sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -90,18 +92,24 @@ static void child_fail(const struct child_start *start, enum start_step step, lo
     child_exit();
 }
 
+static bool child_has_terminal(const struct child_start *start)
+{
+    return (start->order.request.value & HELPER_START_TERMINAL) != 0;
+}
+
 /* Dies with the helper, alone in a process group, without the helper's blocked signals' leftovers.
  * The helper has a session without terminal; a session per process would make each group an orphaned
  * one, which job control cannot stop.  What starts a daemon gets one nevertheless: the kernel shares
  * the processors among sessions (sched(7), autogroup), and several daemons of one machine in one
  * session would get no more together than the busy processes of a single one of them, which is too
- * little to keep their leases. */
+ * little to keep their leases.  A terminal belongs to a session, too: what stops or interrupts is then its
+ * job control, as after a login. */
 static void child_detach(const struct child_start *start)
 {
     child_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0);
     if (child_call(SYS_getppid, 0, 0, 0, 0) != start->helper)
         child_exit();
-    if (start->order.request.group > 0)
+    if (start->order.request.group > 0 && !child_has_terminal(start))
         child_call(SYS_setpgid, 0, 0, 0, 0);
     else
         child_call(SYS_setsid, 0, 0, 0, 0);
@@ -294,6 +302,10 @@ static void child_main(void *argument)
 
     child_detach(start);
     child_place_fds(start);
+    if (child_has_terminal(start))
+        rc = child_call(SYS_ioctl, STDIN_FILENO, TIOCSCTTY, 0, 0);
+    if (rc < 0)
+        child_fail(start, START_STEP_FORK, rc);
     if (directory != NULL)
         rc = child_call(SYS_chdir, (long)directory, 0, 0, 0);
     if (rc < 0)

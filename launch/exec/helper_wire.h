@@ -38,6 +38,7 @@ enum helper_request_type {
 /* Bits of a START's value. */
 #define HELPER_START_STOPPED    1u
 #define HELPER_START_ENDS_GROUP 2u
+#define HELPER_START_TERMINAL   4u /* its descriptor 0 is one, and becomes that of a new session */
 
 struct helper_request {
     enum helper_request_type type;

@@ -489,6 +489,7 @@ static void said_of_job(struct clients *clients, struct client *client, uint8_t 
         break;
     case CONTROL_STDIN:
     case CONTROL_FEED:
+    case CONTROL_WINDOW:
         if (is_own && of == job) /* what it has spawned reads what others push */
             clients->ops.input(clients->context, number, type, reader->position, wire_left(reader));
         break;
@@ -516,8 +517,7 @@ void clients_message(struct clients *clients, uint32_t number, uint8_t type, con
         return;
     if (type == CONTROL_HELLO) {
         said_hello(clients, client, &reader);
-    } else if (!client->greeted ||
-               (type > CONTROL_DOCTOR && type != CONTROL_REQUEST && type != CONTROL_FEED)) {
+    } else if (!client->greeted || !control_is_of_client(type)) {
         send_refused(clients, number, 0, "a message that nobody expects");
         clients->ops.drop(clients->context, number);
     } else if (type == CONTROL_RUN) {

@@ -22,7 +22,7 @@ struct clients_ops {
     void (*drop)(void *context, uint32_t client);     /* clients_gone follows, later or never */
     void (*step)(void *context, struct job_event *event);
     void (*credit)(void *context, uint32_t job, uint32_t place, uint32_t bytes);
-    /* type: CONTROL_STDIN; or CONTROL_FEED, and what follows its job. */
+    /* type: CONTROL_STDIN; or CONTROL_FEED or CONTROL_WINDOW, and what follows its job. */
     void (*input)(void *context, uint32_t job, uint8_t type, const void *data, size_t bytes);
     const char *(*missing)(void *context, uint32_t job); /* what it waits for; "" */
     void (*doctor)(void *context, struct wire_reader *reader);

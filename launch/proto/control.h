@@ -12,6 +12,7 @@
 #define LAUNCH_PROTO_CONTROL_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "alloc/allocation.h"
@@ -72,8 +73,13 @@ enum control_message {
     CONTROL_FEED_END,  /* u32 job, u32 rank that has ended */
     CONTROL_FEED_LOST, /* u32 job, places of nodes that are lost */
     CONTROL_PROFILE, /* root -> client: u32 job, struct profile: of one that wants it, before its end */
+    /* client -> root: u32 job, u16 rows, u16 columns of the terminal of its rank (launch/proto/window.h) */
+    CONTROL_WINDOW,
     CONTROL_MESSAGE_COUNT
 };
+
+/* It goes from a client to the root. */
+bool control_is_of_client(uint8_t type);
 
 /* Messages that a client subscribes to in addition to answers. */
 #define CONTROL_WANTS_TEXTS  1u /* about the instance, READY and FAILED */

@@ -19,6 +19,12 @@ static uint8_t get_flag(struct wire_reader *reader)
     return flag;
 }
 
+bool control_is_of_client(uint8_t type)
+{
+    return type <= CONTROL_DOCTOR || type == CONTROL_REQUEST || type == CONTROL_FEED ||
+           type == CONTROL_WINDOW;
+}
+
 void control_hello_encode(const struct control_hello *message, struct buffer *out)
 {
     wire_put_u32(out, message->version);

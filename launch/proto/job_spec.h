@@ -14,6 +14,7 @@
 #include "base/variable.h"
 #include "base/wire.h"
 #include "launch/proto/process_limits.h"
+#include "launch/proto/window.h"
 #include "pmix/pmi.h"
 
 struct app_spec {
@@ -82,6 +83,8 @@ struct job_spec {
     uint8_t profile;         /* its nodes report how long they took (profile.h) */
     uint8_t report_bindings; /* draw the cores of each process; for the root only */
     uint32_t stdin_rank;     /* the rank that gets stdin; UINT32_MAX = none, or JOB_STDIN_* */
+    uint8_t has_terminal;    /* that rank has a terminal as its standard input, output and error */
+    struct window window;    /* its size at first */
     enum job_on_failure on_failure;
     uint32_t restarts_max; /* of each rank, with JOB_ON_FAILURE_RESTART; else 0 */
     enum job_modex modex;

@@ -94,6 +94,7 @@ enum job_message {
     /* broadcast: u32 number, u32 generation of the gather; of a client: u32 number (progress.h) */
     JOB_MESSAGE_PROGRESS,
     JOB_MESSAGE_RESTARTED, /* to the root: struct job_restarted */
+    JOB_MESSAGE_WINDOW,    /* to a node: the size of a rank's terminal (launch/proto/window.h) */
     JOB_MESSAGE_COUNT
 };
 

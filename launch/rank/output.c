@@ -29,6 +29,7 @@ struct stream {
     uint32_t index;
     uint8_t number;     /* 1 or 2 */
     uint8_t inside;     /* part of its line has been forwarded */
+    uint8_t is_raw;     /* a terminal: without lines */
     struct buffer tail; /* an unfinished line, less than OUTPUT_TAIL_BYTES */
     struct list_link tails;
     uint64_t tail_since_ns;
@@ -150,6 +151,22 @@ static int pipe_again(const struct stream *stream, int *ret_write_fd)
     return 0;
 }
 
+static void stream_open(struct output *output, uint32_t index, uint8_t number, int fd)
+{
+    struct stream *stream = &output->streams[2 * index + number - 1u];
+
+    assert(stream->watch == NULL);
+    stream->output = output;
+    stream->fd = fd;
+    stream->index = index;
+    stream->number = number;
+    stream->inside = 0;
+    list_link_init(&stream->waiting);
+    list_link_init(&stream->tails);
+    stream->watch = loop_watch_create(output->loop, fd, LOOP_READ, stream_ready, stream);
+    output->open++;
+}
+
 int output_pipe(struct output *output, uint32_t index, uint8_t number, int *ret_write_fd)
 {
     struct stream *stream = &output->streams[2 * index + number - 1u];
@@ -172,17 +189,16 @@ int output_pipe(struct output *output, uint32_t index, uint8_t number, int *ret_
         close(ends[1]);
         return ends[0];
     }
-    stream->output = output;
-    stream->fd = ends[0];
-    stream->index = index;
-    stream->number = number;
-    stream->inside = 0;
-    list_link_init(&stream->waiting);
-    list_link_init(&stream->tails);
-    stream->watch = loop_watch_create(output->loop, ends[0], LOOP_READ, stream_ready, stream);
-    output->open++;
+    stream_open(output, index, number, ends[0]);
     *ret_write_fd = ends[1];
     return 0;
+}
+
+void output_terminal(struct output *output, uint32_t index, int fd)
+{
+    assert(index < output->streams_count / 2 && fd >= 0);
+    output->streams[2 * index].is_raw = 1;
+    stream_open(output, index, 1, fd);
 }
 
 static void forward_data(struct stream *stream, const void *data, size_t bytes)
@@ -337,6 +353,10 @@ static void stream_data(struct stream *stream, const unsigned char *data, size_t
 
     clock_gettime(CLOCK_REALTIME, &now);
     stream->read_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+    if (stream->is_raw) {
+        forward_data(stream, data, bytes);
+        return;
+    }
     if (whole > 0) {
         if (stream->tail.length_bytes > 0) {
             buffer_append(&stream->tail, data, whole);
@@ -362,7 +382,7 @@ static void stream_ready(void *context, int fd, unsigned int ready)
         stream_wait(stream, &output->without_credit);
         return;
     }
-    if (line->stream != NULL && line->stream != stream) {
+    if (line->stream != NULL && line->stream != stream && !stream->is_raw) {
         line_await(stream, line);
         return;
     }

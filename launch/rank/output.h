@@ -47,6 +47,9 @@ struct output *output_create(struct loop *loop, uint32_t ranks, uint32_t window_
  * close.  -errno if the system has no more.  Again for a rank that is started again: then it may be another write
  * end of the same pipe. */
 int output_pipe(struct output *output, uint32_t index, uint8_t stream, int *ret_write_fd);
+/* The rank's stream 1 is its terminal, and it has no other.  What it writes is sent at once: the echo of a key is no
+ * line.  Owns fd, which must not block. */
+void output_terminal(struct output *output, uint32_t index, int fd);
 /* bytes have been consumed at the far end. */
 void output_credit(struct output *output, uint32_t bytes);
 /* A relay was lost, and with it perhaps data under way, or the credit for it.  Starts with a full

@@ -228,7 +228,7 @@ static int descriptors_open(const struct rank_start *start, struct helper_fd *fd
     assert(start->index < start->job->count);
     if (rc == 0 && pmi_fd >= 0)
         fds[count++] = (struct helper_fd){.fd = pmi_fd, .target = RANK_PMI_FD};
-    for (uint8_t stream = 1; rc == 0 && stream <= 2; stream++) {
+    for (uint8_t stream = 1; rc == 0 && stream <= 2 && !start->has_terminal; stream++) {
         int fd;
 
         rc = output_pipe(start->output, start->index, stream, &fd);
@@ -264,6 +264,7 @@ int rank_start(const struct rank_start *start, struct error *error)
         .limits = &app->limits,
         .is_stopped = start->job->spec.stop == PMI_STOP_EXEC && start->restart == 0,
         .ends_group = start->job->spec.on_failure == JOB_ON_FAILURE_RESTART,
+        .has_terminal = start->has_terminal,
         .more_follow = 1,
     };
     char *libraries = NULL, **argv = NULL;
@@ -273,8 +274,8 @@ int rank_start(const struct rank_start *start, struct error *error)
     assert(start->rank < start->job->map.processes);
     if (rc == 0) {
         process.fds_count = own;
-        if (start->stdin_fd >= 0)
-            fds[process.fds_count++] = (struct helper_fd){.fd = start->stdin_fd, .target = 0};
+        for (int fd = 0; start->stdin_fd >= 0 && fd <= (start->has_terminal ? 2 : 0); fd++)
+            fds[process.fds_count++] = (struct helper_fd){.fd = start->stdin_fd, .target = fd};
         assert(process.fds_count < HELPER_FDS_MAX);
         environment_fill(start, directory, &text, &environment);
         if (start->job->spec.stage & JOB_STAGE_PROGRAMS) {

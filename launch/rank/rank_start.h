@@ -5,6 +5,8 @@
 #ifndef LAUNCH_RANK_RANK_START_H
 #define LAUNCH_RANK_RANK_START_H
 
+#include <stdbool.h>
+
 #include "launch/exec/helper.h"
 #include "launch/job/job.h"
 #include "launch/rank/output.h"
@@ -23,6 +25,8 @@ struct rank_start {
     uint32_t index;   /* local */
     uint32_t restart; /* how often it has been started before */
     int stdin_fd;     /* the process's end, or -1: /dev/null; stays the caller's */
+    bool
+        has_terminal; /* that is one, and so are its output and error: output_terminal has been called */
 };
 
 /* The descriptor of a rank's PMI-1 socket in the rank. */

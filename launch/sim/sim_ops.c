@@ -250,6 +250,13 @@ static void ops_feed(void *context, uint32_t job, uint32_t index, const void *da
     ops_input(context, job, data, bytes);
 }
 
+static void ops_window(void *context, uint32_t job, const struct window *window)
+{
+    (void)context; /* simulated processes have no terminal */
+    (void)job;
+    (void)window;
+}
+
 static uint8_t ops_state(void *context, uint32_t job, uint32_t index)
 {
     (void)context;
@@ -313,6 +320,7 @@ static const struct daemon_rank_ops rank_ops = {
     .renew_credit = ops_renew_credit,
     .input = ops_input,
     .feed = ops_feed,
+    .window = ops_window,
     .state = ops_state,
     .survey = ops_survey,
     .activity = ops_activity,

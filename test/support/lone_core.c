@@ -52,7 +52,8 @@ void lone_core_job(struct daemon_core *core, struct job_event event)
     job_actions_fini(&actions);
 }
 
-static void begin_job(struct daemon_core *core, struct job_event event, uint32_t stdin_rank)
+static void begin_job(struct daemon_core *core, struct job_event event, uint32_t stdin_rank,
+                      bool has_terminal)
 {
     struct placement_rule rule = {.processes = LONE_CORE_NODES, .per = 1};
     struct job_spec job;
@@ -60,6 +61,7 @@ static void begin_job(struct daemon_core *core, struct job_event event, uint32_t
     job_spec_init(&job);
     job.parent = event.job;
     job.stdin_rank = stdin_rank;
+    job.has_terminal = has_terminal;
     placement_add(&job.placement, &rule);
     job.apps = memory_allocate_zeroed(sizeof(*job.apps));
     job.apps_count = 1;
@@ -74,7 +76,12 @@ static void begin_job(struct daemon_core *core, struct job_event event, uint32_t
 
 void lone_core_run(struct daemon_core *core, uint32_t stdin_rank)
 {
-    begin_job(core, (struct job_event){.kind = JOB_EVENT_RUN}, stdin_rank);
+    begin_job(core, (struct job_event){.kind = JOB_EVENT_RUN}, stdin_rank, false);
+}
+
+void lone_core_run_terminal(struct daemon_core *core, uint32_t rank)
+{
+    begin_job(core, (struct job_event){.kind = JOB_EVENT_RUN}, rank, true);
 }
 
 void lone_core_spawn(struct daemon_core *core, uint32_t parent)
@@ -82,7 +89,7 @@ void lone_core_spawn(struct daemon_core *core, uint32_t parent)
     begin_job(core,
               (struct job_event){
                   .kind = JOB_EVENT_SPAWN, .job = parent, .place = 1, .number = (int64_t)parent},
-              UINT32_MAX);
+              UINT32_MAX, false);
 }
 
 uint64_t lone_core_now_ns(void *context)

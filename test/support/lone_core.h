@@ -21,6 +21,8 @@ struct daemon_core *lone_core_at(uint32_t place, const struct daemon_ops *ops,
 void lone_core_job(struct daemon_core *core, struct job_event event);
 /* At the root: a job with a rank on each node, whose rank stdin_rank (UINT32_MAX: none) reads input. */
 void lone_core_run(struct daemon_core *core, uint32_t stdin_rank);
+/* Likewise, and that rank has a terminal. */
+void lone_core_run_terminal(struct daemon_core *core, uint32_t rank);
 /* One like it that rank 0 of another has spawned. */
 void lone_core_spawn(struct daemon_core *core, uint32_t parent);
 /* daemon_ops.now_ns */

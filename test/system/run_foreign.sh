@@ -84,7 +84,7 @@ done <<'EOT'
 -c 2 hostname|: use -n N .* --cpus-per-rank N
 -t 5 hostname|: use --timeout SECONDS
 --mem=4G hostname|: use --require
---pty bash|: not supported: ranks have no terminal
+--pty bash|option --pty: standard input is not a terminal
 -iface eth0 hostname|: use --net INTERFACE
 --do-not-launch hostname|: use 'banyan map'
 --cpu-bind=cores hostname|: use --bind-to LEVEL

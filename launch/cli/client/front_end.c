@@ -19,6 +19,7 @@
 #include "launch/exec/helper_cgroup.h"
 #include "launch/cli/client/front_end_internal.h"
 #include "launch/cli/client/output_files.h"
+#include "launch/cli/client/raw_terminal.h"
 #include "launch/cli/client/stage_files.h"
 #include "launch/exec/session.h"
 #include "launch/proto/exit_status.h"
@@ -39,9 +40,13 @@ void front_end_check(const struct front_end *front)
     assert(front->signals_count <= FRONT_SIGNALS_MAX);
 }
 
+/* The line's end does not return the cursor of a raw terminal. */
 void front_end_message(struct front_end *front, const char *text)
 {
-    output_writer_message(front->writer, text);
+    char *line = memory_printf("%s%s", text, raw_terminal_is_entered() ? "\r" : "");
+
+    output_writer_message(front->writer, line);
+    free(line);
 }
 
 static void phase_started(const struct front_end *front, char *text, size_t text_bytes)
@@ -109,6 +114,13 @@ void front_end_fail(struct front_end *front, uint32_t status, enum run_failure f
     front_end_ask_end(front, status, 0, text);
 }
 
+/* What the rank has shown last is for a raw one; what is typed now is for us. */
+static void leave_terminal(const struct front_end *front)
+{
+    if (front->said_end && output_writer_queued(front->writer) == 0)
+        raw_terminal_leave();
+}
+
 void front_end_say_end(struct front_end *front)
 {
     if (front->said_end)
@@ -119,12 +131,14 @@ void front_end_say_end(struct front_end *front)
     front_end_phase(front, RUN_PHASE_ENDED);
     if (front->record.text[0] != '\0')
         front_end_message(front, front->record.text);
+    leave_terminal(front);
     if (front->request->job.profile)
         front_end_profile_print(front);
 }
 
 void front_end_check_gone(struct front_end *front)
 {
+    leave_terminal(front);
     if (!front->root_ended || front->channel != NULL || !front->said_end)
         return;
     loop_timer_cancel(front->patience);

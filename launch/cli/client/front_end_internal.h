@@ -17,7 +17,7 @@
 #include "launch/cli/client/run_summary.h"
 #include "launch/cli/client/task_run.h"
 
-#define FRONT_SIGNALS_MAX 8
+#define FRONT_SIGNALS_MAX 9
 /* Of the question what ranks do; those of a transfer of files are counted from 1. */
 #define FRONT_ACTIVITY_REQUEST UINT32_MAX
 #define FRONT_PROGRESS_REQUEST (UINT32_MAX - 1)

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "launch/cli/client/front_end_internal.h"
+#include "launch/cli/client/raw_terminal.h"
 #include "launch/exec/session.h"
 #include "launch/proto/exit_status.h"
 
@@ -62,6 +63,8 @@ static void on_output(struct front_end *front, uint32_t job, struct wire_reader 
         return;
     }
     front_end_phase(front, RUN_PHASE_FIRST_OUTPUT);
+    if (front->request->job.has_terminal && !front->said_end)
+        raw_terminal_enter(); /* it may come before the news of the start */
     if (front->tasks != NULL) {
         front_end_tasks_output(front, &output);
         return;

@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include "launch/cli/client/front_end_internal.h"
+#include "launch/cli/client/raw_terminal.h"
 #include "launch/proto/exit_status.h"
 
 #include <assert.h>
@@ -69,11 +70,12 @@ static void stop_ourselves(void *context)
     kill(getpid(), SIGSTOP);
 }
 
-/* Ctrl-Z: stops the ranks, then ourselves, once the message has left. */
+/* Ctrl-Z: stops the ranks, then ourselves, once the message has left.  With --pty the key goes to the rank. */
 static void on_stop(void *context)
 {
     struct front_signal *signal = context;
 
+    raw_terminal_leave();
     send_signal(signal->front, SIGSTOP);
     output_writer_status(signal->front->writer, NULL);
     loop_defer(signal->front->loop, stop_ourselves, signal);
@@ -84,8 +86,26 @@ static void on_continue(void *context)
     struct front_signal *signal = context;
 
     send_signal(signal->front, SIGCONT);
+    if (signal->front->request->job.has_terminal && signal->front->input != NULL)
+        raw_terminal_enter();
     if (signal->front->input != NULL)
         input_reader_resume(signal->front->input);
+}
+
+/* The terminal has another size. */
+static void on_window(void *context)
+{
+    const struct front_signal *signal = context;
+    struct front_end *front = signal->front;
+    struct buffer payload = {0};
+    struct window window;
+
+    if (!front->request->job.has_terminal || front->channel == NULL ||
+        raw_terminal_size(&window) < 0)
+        return;
+    window_encode(&window, &payload);
+    front_end_send(front, CONTROL_WINDOW, payload.data, payload.length_bytes);
+    buffer_fini(&payload);
 }
 
 struct signal_rule {
@@ -96,7 +116,7 @@ struct signal_rule {
 static const struct signal_rule signal_rules[] = {
     {SIGINT, on_end_signal},  {SIGTERM, on_end_signal},       {SIGHUP, on_end_signal},
     {SIGQUIT, on_end_signal}, {SIGUSR1, on_forwarded_signal}, {SIGUSR2, on_forwarded_signal},
-    {SIGTSTP, on_stop},       {SIGCONT, on_continue},
+    {SIGTSTP, on_stop},       {SIGCONT, on_continue},         {SIGWINCH, on_window},
 };
 
 /* What our caller ignores (nohup, a shell's background) stays ignored. */
@@ -129,6 +149,8 @@ static void on_input(void *context, const void *data, size_t bytes)
 {
     struct front_end *front = context;
 
+    if (front->request->job.has_terminal && bytes > 0)
+        raw_terminal_enter(); /* it has been moved to the foreground */
     front_end_send(front, CONTROL_STDIN, data, bytes);
 }
 
@@ -147,12 +169,15 @@ void front_end_open_input(struct front_end *front)
     }
     if (front->request->job.stdin_rank == UINT32_MAX || front->input != NULL)
         return;
+    if (front->request->job.has_terminal && !front->said_end)
+        raw_terminal_enter();
     front->input =
         input_reader_create(front->loop, STDIN_FILENO, CONTROL_STDIN_WINDOW, &events, front);
 }
 
 void front_end_close_user(struct front_end *front)
 {
+    raw_terminal_leave();
     input_reader_destroy(front->input);
     for (uint32_t i = 0; i < front->signals_count; i++) {
         if (front->signals[i].watch != NULL)

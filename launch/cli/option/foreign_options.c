@@ -129,7 +129,6 @@ const struct foreign_option foreign_options[] = {
     {"xml xml-file parsable parseable", "json", "use --json FILE, a summary of the run"},
     {"xterm", ANY, "not supported: start 'xterm -e PROGRAM' as the program"},
     {"enable-x disable-x x11", ANY, "not supported"},
-    {"pty", ANY, "not supported: ranks have no terminal"},
     {"quiet Q", ANY, "not needed: banyan prints nothing unless something fails"},
     {"q", ANY, "mpirun's -q is not needed; srun's -q NAME is for the scheduler"},
     {"info", "version", "use --version"},

@@ -326,6 +326,7 @@ static const struct personality_rule srun_rules[] = {
     FLAG("overlap exact exclusive", ""),
     FLAG("l label", "--label"),
     PARTS("i input", "--stdin", "RANK|all|none", input_ranks),
+    FLAG("pty", "--pty"),
     PARTS("mpi", "--mpi", "LIST", interfaces),
     CONVERT("t time", "MINUTES|H:M:S: --timeout in seconds", convert_time),
     {.names = "K kill-on-bad-exit",

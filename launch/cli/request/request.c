@@ -27,6 +27,7 @@
 #include "launch/cli/request/request_settings.h"
 #include "launch/cli/request/request_starter.h"
 #include "launch/cli/request/request_tasks.h"
+#include "launch/cli/request/request_terminal.h"
 #include "launch/cli/request/request_unfollowed.h"
 #include "launch/exec/session.h"
 
@@ -555,7 +556,7 @@ static int configure_start(struct request_apps *apps, const struct request_ops *
 static int make_request(struct request_apps *apps, int needs_program, const struct request_ops *ops,
                         struct run_request *request, struct error *error)
 {
-    struct request_settings settings = apps->items[0].settings;
+    struct request_settings settings = request_terminal_settings(apps);
     struct request_nodes nodes = {.slots_given = true};
     int by_variable = 0;
     int is_found = 0;
@@ -567,6 +568,8 @@ static int make_request(struct request_apps *apps, int needs_program, const stru
         rc = request_instance_check(&settings, error);
     if (rc == 0)
         rc = request_direct_check(&settings, error);
+    if (rc == 0)
+        rc = request_terminal_check(&settings, ops, error);
     if (settings.no_daemons > 0)
         settings.instance = REQUEST_INSTANCE_NONE;
     if (rc == 0)
@@ -600,6 +603,8 @@ static int make_request(struct request_apps *apps, int needs_program, const stru
                                 &request->job.placement.facts, error);
     if (rc == 0 && apps->items[0].argc > 0)
         rc = make_job(apps, ops, request, error);
+    if (rc == 0)
+        request_terminal_take(&settings, ops, &request->job);
     if (rc == 0)
         rc = request_stage_take(&settings, &request->stage, &request->job, error);
     if (rc == 0 && request->tasks != NULL)

@@ -47,6 +47,8 @@ struct request_ops {
     char *(*find_instance)(const char *job, char *note, size_t note_bytes);
     /* Runs a command and captures its output (command_output.h); NULL: no command can be run. */
     int (*command)(const char *const *argv, struct buffer *out, struct error *error);
+    /* The size of the terminal that is standard input, or -errno; NULL: no terminal. */
+    int (*window)(struct window *ret_window);
     /* Adds the facts of this machine; NULL: not known. */
     void (*facts)(struct node_facts *facts);
     const struct source_ops *sources;           /* the scheduler's data; NULL: nothing */

@@ -19,7 +19,7 @@ static const char *const verbs[] = {"run", "start", "map", "doctor", NULL};
 /* What is read before there is a configuration, concerns one command only, or has a variable of that name
  * with another meaning. */
 static const char *const refused[] = {"help", "version",  "on",    "alloc", "app-file",
-                                      "json", "instance", "stage", NULL};
+                                      "json", "instance", "stage", "pty",   NULL};
 
 static const char *const adding[] = {"env",    "env-file", "unset",   "prepend", "append",
                                      "rlimit", "facts",    "require", NULL};
@@ -124,6 +124,15 @@ static int is_of_detached_job(const char *name)
     return is_of_job(name) && !is_one_of(name, of_client, sizeof(of_client) / sizeof(of_client[0]));
 }
 
+/* A terminal shows what its rank writes, as it is. */
+static int is_of_terminal_job(const char *name)
+{
+    static const char *const of_lines[] = {"label", "timestamp",   "stdin", "output",
+                                           "error", "output-from", "merge", "fold"};
+
+    return is_of_job(name) && !is_one_of(name, of_lines, sizeof(of_lines) / sizeof(of_lines[0]));
+}
+
 /* Tasks are processes of workers. */
 static int is_of_tasks(const char *name)
 {
@@ -170,6 +179,7 @@ void request_configured_fill_job(const struct configured_values *values, struct 
         fill(values, apps,
              apps->items[0].settings.tasks != NULL ? is_of_tasks
              : apps->items[0].settings.detach > 0  ? is_of_detached_job
+             : apps->items[0].settings.pty > 0     ? is_of_terminal_job
                                                    : is_of_job);
 }
 

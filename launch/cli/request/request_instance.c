@@ -35,6 +35,7 @@ int request_instance_check(const struct request_settings *settings, struct error
         {"--merge", settings->merge > 0},
         {"--fold", settings->fold > 0},
         {"--stdin", settings->input != NULL && strcmp(settings->input, "none") != 0},
+        {"--pty", settings->pty > 0},
     };
 
     for (size_t i = 0; settings->detach > 0 && i < sizeof(options) / sizeof(options[0]); i++)

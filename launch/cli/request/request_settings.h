@@ -66,6 +66,7 @@ struct request_settings {
     const char *on;
     const char *directory;
     const char *input;
+    int pty;
     const char *mpi;
     const char *starter;
     const char *join_file;

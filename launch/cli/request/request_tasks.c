@@ -38,6 +38,8 @@ static int check_options(const struct request_apps *apps, struct error *error)
         return refuse_with("-n (use -N for the tasks of a node at a time)", error);
     if (settings->input != NULL)
         return refuse_with("--stdin", error);
+    if (settings->pty > 0)
+        return refuse_with("--pty", error);
     if (settings->stop != NULL)
         return refuse_with("--stop", error);
     if (settings->detach > 0)

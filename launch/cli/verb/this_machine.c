@@ -18,6 +18,7 @@
 #include "fabric/own_cores.h"
 #include "launch/cli/client/instance_choice.h"
 #include "launch/cli/client/instance_dial.h"
+#include "launch/cli/client/raw_terminal.h"
 #include "launch/start/command_output.h"
 #include "launch/start/run_environment.h"
 #include "launch/cli/request/request_configured.h"
@@ -108,6 +109,7 @@ int this_machine_open(struct this_machine *machine, struct error *error)
                                         .command = command_output,
                                         .instance = instance_dial,
                                         .find_instance = instance_choice_find,
+                                        .window = raw_terminal_size,
                                         .facts = facts_read,
                                         .configured = &machine->configured,
                                         .sources = source_environment_ops(machine->sources)};

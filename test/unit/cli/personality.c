@@ -108,6 +108,7 @@ static void test_srun(void)
     becomes("srun --time=1-2 a", "run --timeout 93600 a");
     becomes("srun -t 0 a", "run a");
     becomes("srun -i all a", "run --stdin all a");
+    becomes("srun --pty a", "run --pty a");
     becomes("srun -i none -J name -uQ a", "run --stdin none a");
     becomes("srun -n x a", "run --np x a"); /* for the parser of banyan run */
     refuses("srun -t 1:2:3:4 a", "option '-t': '1:2:3:4' is not a time");

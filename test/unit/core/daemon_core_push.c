@@ -23,6 +23,8 @@ static void heard(const char *expected, const char *name)
 static void tree_send(void *context, uint32_t place, enum frame_class class,
                       struct message *message)
 {
+    if (message->data[0] == JOB_MESSAGE_WINDOW)
+        buffer_printf(&calls, "to %u: a window\n", place);
     if (message->data[0] == JOB_MESSAGE_STDIN)
         buffer_printf(&calls, "to %u: %zu bytes\n", place, message->length_bytes - 5);
     message_release(message);
@@ -131,11 +133,31 @@ static void test_losses(void)
     daemon_core_destroy(core);
 }
 
+static void test_window(void)
+{
+    const struct window window = {.rows = 24, .columns = 80};
+    struct daemon_core *core = root();
+    struct buffer payload = {0};
+
+    window_encode(&window, &payload);
+    daemon_core_push_window(core, 1, payload.data, payload.length_bytes);
+    heard("", "a job without a terminal has no window");
+    lone_core_run_terminal(core, 1);
+    daemon_core_push_window(core, 2, payload.data, payload.length_bytes);
+    heard("to 2: a window\n", "that of a terminal goes to its node");
+    daemon_core_push_window(core, 2, payload.data, payload.length_bytes - 1);
+    daemon_core_push_window(core, 9, payload.data, payload.length_bytes);
+    heard("", "but not what is cut short, or of no job");
+    buffer_fini(&payload);
+    daemon_core_destroy(core);
+}
+
 int main(void)
 {
     lone_core_open();
     test_order();
     test_losses();
+    test_window();
     lone_core_close();
     buffer_fini(&calls);
     return done_testing();

@@ -6,6 +6,7 @@
 #include "test/support/tap.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -67,10 +68,61 @@ static void test_refused_cgroup(void)
     close(null_fd);
 }
 
+/* Its descriptor 0, whatever it is, is to be the terminal of its session. */
+static int start_at_terminal(int fd, struct child_failure *ret_failure)
+{
+    char shell[] = "sh", option[] = "-c", script[] = "exec </dev/tty && [ -t 0 ] && exit 7";
+    char *argv[] = {NULL, shell, option, script, NULL};
+    char *environment[] = {NULL, path_variable, NULL};
+    struct child_start *start = helper_child_start_take();
+    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    int report_fd = -1, status = 0;
+    pid_t pid;
+
+    start->order.argv = argv + 1;
+    start->order.environment = environment + 1;
+    start->order.request.value = HELPER_START_TERMINAL;
+    start->order.request.group = 1;
+    start->order.request.targets_count = 1;
+    start->fds[0] = fd;
+    start->null_fd = null_fd;
+    assert(getrlimit(RLIMIT_NOFILE, &start->files) == 0);
+    pid = helper_child_spawn(start, -1, &report_fd);
+    assert(pid > 0 && waitpid(pid, &status, 0) == pid);
+    if (helper_child_result(report_fd, ret_failure) == 1)
+        ret_failure->code = 0;
+    close(report_fd);
+    close(null_fd);
+    helper_child_start_give(start);
+    return status;
+}
+
+static void test_terminal(void)
+{
+    int master_fd = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    struct child_failure failure = {0};
+    int fd;
+
+    (void)start_at_terminal(null_fd, &failure);
+    is_int(failure.code, -ENOTTY, "what is no terminal cannot be one");
+    close(null_fd);
+    if (master_fd < 0 || grantpt(master_fd) < 0 || unlockpt(master_fd) < 0) {
+        skip(2, "no pseudo-terminals");
+        return;
+    }
+    fd = open(ptsname(master_fd), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    is_int(start_at_terminal(fd, &failure), STATUS << 8, "a terminal is that of its session");
+    is_int(failure.code, 0, "without a failure");
+    close(fd);
+    close(master_fd);
+}
+
 int main(void)
 {
     memset(path_variable, 'x', sizeof(path_variable) - 1);
     memcpy(path_variable, "PATH=/bin:/", strlen("PATH=/bin:/"));
     test_refused_cgroup();
+    test_terminal();
     return done_testing();
 }

@@ -39,6 +39,8 @@ static void fill_job(struct job_spec *spec, size_t variable_bytes)
     spec->stop = PMI_STOP_INIT;
     spec->stage = JOB_STAGE_ALL;
     spec->profile = 1;
+    spec->has_terminal = 1;
+    spec->window = (struct window){.rows = 24, .columns = 80};
     placement_add(&spec->placement,
                   &(struct placement_rule){.policy = PLACEMENT_BY_NODE, .processes = 128000});
     spec->apps = app;
@@ -74,6 +76,9 @@ static void test_job(void)
     is_uint(copy.uid, 1000, "user");
     is_uint(copy.mpi, JOB_MPI_PMI1, "kinds of MPI");
     is_uint(copy.stdin_rank, 0, "who reads");
+    ok(copy.has_terminal == 1 && copy.window.rows == 24 && copy.window.columns == 80 &&
+           copy.report_bindings == 0,
+       "from a terminal");
     is_uint(copy.stage, JOB_STAGE_ALL, "what is staged");
     is_uint(copy.profile, 1, "and that times are wanted");
     is_uint(copy.modex, JOB_MODEX_LAZY, "where published data stays");
