@@ -115,6 +115,12 @@ static void get_parent(struct wire_reader *reader, struct job_spec *spec)
     }
 }
 
+/* Then a process that is started again cannot read on where the one before it has stopped. */
+static int input_is_shared(const struct job_spec *spec)
+{
+    return spec->stdin_rank == JOB_STDIN_ALL || spec->stdin_rank == JOB_STDIN_EACH;
+}
+
 void job_spec_encode(const struct job_spec *spec, struct buffer *out)
 {
     struct buffer programs = {0}, placement = {0};
@@ -122,8 +128,9 @@ void job_spec_encode(const struct job_spec *spec, struct buffer *out)
     assert(spec->apps_count == spec->placement.rules_count);
     assert(spec->on_failure < JOB_ON_FAILURE_COUNT && spec->report_bindings <= 1);
     assert((spec->restarts_max > 0) == (spec->on_failure == JOB_ON_FAILURE_RESTART));
+    assert(spec->restarts_max == 0 || !input_is_shared(spec));
     assert(spec->stage <= JOB_STAGE_ALL && spec->profile <= 1 && spec->has_terminal <= 1);
-    assert(!spec->has_terminal || spec->stdin_rank < JOB_STDIN_EACH);
+    assert(!spec->has_terminal || (spec->stdin_rank < JOB_STDIN_EACH && spec->restarts_max == 0));
     assert(spec->modex < JOB_MODEX_COUNT && spec->stop < PMI_STOP_COUNT);
     wire_put_varint(out, spec->number);
     wire_put_varint(out, spec->uid);
@@ -192,7 +199,7 @@ int job_spec_decode(struct job_spec *ret_spec, struct wire_reader *reader)
     spec.on_failure = (enum job_on_failure)wire_get_varint_max(reader, JOB_ON_FAILURE_COUNT - 1);
     if (spec.on_failure == JOB_ON_FAILURE_RESTART) {
         spec.restarts_max = (uint32_t)wire_get_varint_max(reader, JOB_RESTARTS_MAX);
-        if (spec.restarts_max == 0)
+        if (spec.restarts_max == 0 || input_is_shared(&spec))
             wire_fail(reader);
     }
     flags =
@@ -203,7 +210,7 @@ int job_spec_decode(struct job_spec *ret_spec, struct wire_reader *reader)
     spec.has_terminal = flags >> TERMINAL_SHIFT;
     if (spec.has_terminal)
         window_get(reader, &spec.window);
-    if (spec.has_terminal && spec.stdin_rank >= JOB_STDIN_EACH)
+    if (spec.has_terminal && (spec.stdin_rank >= JOB_STDIN_EACH || spec.restarts_max > 0))
         wire_fail(reader);
     spec.modex = (enum job_modex)wire_get_varint_max(reader, JOB_MODEX_COUNT - 1);
     spec.stop = (enum pmi_stop)wire_get_varint_max(reader, PMI_STOP_COUNT - 1);

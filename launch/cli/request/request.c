@@ -155,9 +155,10 @@ static int failure_parse(const char *text, struct job_spec *job, struct error *e
             "option --on-failure: '%.80s': the number of restarts is not a number from 1 to %u",
             text, JOB_RESTARTS_MAX);
     if (policy == JOB_ON_FAILURE_RESTART && job->stdin_rank == JOB_STDIN_ALL)
-        return error_set(error, -EINVAL,
-                         "options --on-failure restart and --stdin all cannot be used together: "
-                         "what a process has read before it is restarted would be lost");
+        return error_set(
+            error, -EINVAL,
+            "options --on-failure restart and --stdin all cannot be used together: a "
+            "restarted rank would miss what came before; give --stdin a rank, or none");
     job->on_failure = (enum job_on_failure)policy;
     job->restarts_max = policy == JOB_ON_FAILURE_RESTART ? restarts : 0;
     return 0;

@@ -42,6 +42,8 @@ int request_terminal_check(const struct request_settings *settings, const struct
         {"--output-from", settings->output_from != NULL},
         {"--merge", settings->merge > 0},
         {"--stdin all", settings->input != NULL && strcmp(settings->input, "all") == 0},
+        {"--on-failure restart",
+         settings->on_failure != NULL && strncmp(settings->on_failure, "restart", 7) == 0},
         {"--stdin none", settings->input != NULL && strcmp(settings->input, "none") == 0},
     };
 

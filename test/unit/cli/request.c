@@ -299,11 +299,11 @@ static void test_refusals(void)
     refuses("run --stop init --mpi pmi1 prog", "option --stop: ");
     refuses("run --on-failure pray prog",
             "option --on-failure: 'pray' is not abort, continue or restart[:N]");
-    refuses("run --on-failure restart --stdin all prog",
-            "options --on-failure restart and --stdin all cannot be used together");
     refuses("run --on-failure abort:3 prog", "option --on-failure: 'abort:3' is not abort");
     refuses("run --on-failure restart:0 prog", "is not a number from 1 to 1000");
     refuses("run --on-failure restart:1001 prog", "is not a number from 1 to 1000");
+    refuses("run --stdin all --on-failure restart prog",
+            "options --on-failure restart and --stdin all cannot be used together");
     refuses("run --on-failure restart: prog", "is not a number from 1 to 1000");
     refuses("run --mpi pmix, prog", "option --mpi: 'pmix,'");
     refuses("run --map-by ppr:2:node --per-node 1 prog", "--per-node and --map-by");

@@ -77,6 +77,8 @@ int main(void)
     accepts(WORDS(W("-n2"), W("--stdin=1")), 2, 1);
     accepts(WORDS(W("--per-node=3")), 3, 0);
     refuses(WORDS(W("--stdin=all")), "option --stdin all cannot be used with --pty");
+    refuses(WORDS(W("--on-failure=restart")),
+            "option --on-failure restart cannot be used with --pty");
     refuses(WORDS(W("--stdin=none")), "option --stdin none cannot be used with --pty");
     refuses(WORDS(W("--label")), "option --label cannot be used with --pty");
     refuses(WORDS(W("--output=x")), "option --output cannot be used with --pty");

@@ -114,12 +114,20 @@ static void test_restarts(void)
     fill_job(&spec, 10);
     spec.on_failure = JOB_ON_FAILURE_RESTART;
     spec.restarts_max = JOB_RESTARTS_MAX;
+    spec.has_terminal = 0;
     job_spec_encode(&spec, &out);
     wire_reader_init(&reader, out.data, out.length_bytes);
     is_int(job_spec_decode(&copy, &reader), 0, "a job that restarts ranks");
     is_uint(copy.on_failure, JOB_ON_FAILURE_RESTART, "says so");
     is_uint(copy.restarts_max, JOB_RESTARTS_MAX, "and how often");
     job_spec_fini(&copy);
+    buffer_clear(&out);
+    spec.number = spec.uid = spec.mpi = 0;
+    spec.stdin_rank = JOB_STDIN_ALL - 2; /* no rank, and none that has a meaning */
+    job_spec_encode(&spec, &out);
+    out.data[3] = (unsigned char)(0x80 | (JOB_STDIN_ALL & 0x7f)); /* the least bits of a varint */
+    wire_reader_init(&reader, out.data, out.length_bytes);
+    is_int(job_spec_decode(&copy, &reader), -EBADMSG, "not if all its ranks read");
     job_spec_fini(&spec);
     buffer_fini(&out);
 }
@@ -132,6 +140,7 @@ static void test_job_refused(void)
     fill_job(&spec, 10);
     spec.on_failure = JOB_ON_FAILURE_RESTART;
     spec.restarts_max = 3;
+    spec.has_terminal = 0;
     job_spec_encode(&spec, &out);
     truncated_is_refused(&out, decode_job, "a small job");
     job_spec_fini(&spec);
