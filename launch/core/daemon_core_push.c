@@ -160,6 +160,7 @@ static int find_reader(const struct daemon_core *core, uint32_t job, uint32_t *r
     uint32_t node;
     int is_lost;
 
+    assert(daemon_core_is_root(core));
     if (spec == NULL || instance_job_find(core->instance, job, spec->stdin_rank, &node) < 0)
         return -ENOENT;
     instance_job_places(core->instance, job, spec->stdin_rank, &places);
@@ -194,6 +195,7 @@ void daemon_core_push_window(struct daemon_core *core, uint32_t job, const void 
     struct window window;
     uint32_t place;
 
+    assert(daemon_core_is_root(core) && data != NULL);
     wire_reader_init(&reader, data, bytes);
     window_get(&reader, &window);
     if (wire_finish(&reader) == 0 && spec != NULL && spec->has_terminal &&

@@ -94,6 +94,7 @@ refuses 'option --stage cannot be used with --no-daemons' "files" --stage /etc/p
 refuses 'option --detach cannot be used with --no-daemons' "a job that is left alone" --detach
 refuses 'option --mpi cannot be used with --no-daemons' "PMI" --mpi pmix
 refuses 'option --stdin cannot be used with --no-daemons' "input" --stdin 0
+refuses 'option --no-daemons: ranks are started again by a daemon' "restarts" --on-failure restart
 refuses 'option --no-daemons: limits, umask and nice' "limits" --rlimit nofile=9
 refuses 'option --no-daemons: the starter virtual starts daemons only' "virtual nodes" --virtual-nodes 2
 refuses 'option --no-daemons: this placement or binding needs' "bindings" --bind-to core

@@ -54,7 +54,7 @@ export OUT=$scratch/batch
 timeout 300 sbatch -Q --wait -N4 -n8 --banyan -o "$OUT.out" job.sh
 is $? 0 "sbatch: the job ends well"
 served sbatch 4 8
-is "$(cat "$OUT.out")" "" "sbatch: not a word about it"
+is "$(without_stalls <"$OUT.out")" "" "sbatch: not a word about it"
 over sbatch
 
 OUT=$scratch/radix
@@ -66,7 +66,7 @@ over "with options"
 
 OUT=$scratch/salloc
 STATUS=4 timeout 300 salloc -Q -N3 -n5 --banyan ./job.sh 2>"$OUT.salloc"
-is "$? $(cat "$OUT.salloc")" "4 " "salloc: the status is the command's, and not a word"
+is "$? $(without_stalls <"$OUT.salloc")" "4 " "salloc: the status is the command's, and not a word"
 served salloc 3 5
 over salloc
 

@@ -80,6 +80,15 @@ struct direct {
 
 static void start_more(struct direct *direct);
 
+static void direct_check(const struct direct *direct)
+{
+    assert(direct->next <= direct->map.processes);
+    assert(direct->starting <= direct->living && direct->living <= direct->next);
+    assert(direct->starting <= AGENTS_STARTING_MAX);
+    assert(direct->open_streams <= 2 * direct->next);
+    assert(!direct->is_paused || direct->writer != NULL);
+}
+
 static const char *node_of(const struct direct_child *child, char name[HOST_NAME_BYTES_MAX + 1])
 {
     hostlist_name(child->direct->request->allocation.names, child->node, name);
@@ -135,6 +144,7 @@ static void fail(struct direct *direct, uint32_t status, const char *text)
 
 static void check_end(struct direct *direct)
 {
+    direct_check(direct);
     if (direct->living > 0 || (!direct->is_ending && direct->next < direct->map.processes))
         return;
     if (direct->open_streams == 0 && output_writer_queued(direct->writer) == 0)
@@ -218,6 +228,7 @@ static void has_begun(struct direct_child *child)
 {
     struct direct *direct = child->direct;
 
+    assert(!child->has_started && direct->starting > 0);
     child->has_started = true;
     direct->starting--;
     if (child->early[1].length_bytes > 0)

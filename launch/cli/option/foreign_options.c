@@ -132,7 +132,7 @@ const struct foreign_option foreign_options[] = {
     {"quiet Q", ANY, "not needed: banyan prints nothing unless something fails"},
     {"q", ANY, "mpirun's -q is not needed; srun's -q NAME is for the scheduler"},
     {"info", "version", "use --version"},
-    {"demux profile threads T treewidth", ANY, "not needed"},
+    {"demux threads T treewidth", ANY, "not needed"},
     {"print-all-exitcodes", "json", "not supported: the rank that failed first is reported"},
     {"print-rank-map display-map display-devel-map display-diffable-map do-not-launch test-only",
      "np", "use 'banyan map' with the same options"},

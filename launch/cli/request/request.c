@@ -554,6 +554,21 @@ static int configure_start(struct request_apps *apps, const struct request_ops *
     return check_together(settings, error);
 }
 
+/* What concerns the command itself. */
+static void take_settings(const struct request_settings *settings, struct run_request *request)
+{
+    assert(request->json_path == NULL);
+    request->timeout_s = settings->timeout_s;
+    request->label = settings->label > 0;
+    request->no_wait = settings->no_wait > 0;
+    request->timestamp = settings->timestamp;
+    request->detach = settings->detach > 0;
+    request->verbose = settings->verbose;
+    request->json_path = copy_or_null(settings->json);
+    request->json = settings->json_wanted > 0;
+    request->daemonize = settings->daemonize > 0;
+}
+
 static int make_request(struct request_apps *apps, int needs_program, const struct request_ops *ops,
                         struct run_request *request, struct error *error)
 {
@@ -617,15 +632,7 @@ static int make_request(struct request_apps *apps, int needs_program, const stru
         error_set(error, rc, "%s (in your instance; --instance none makes another)", error->text);
     if (nodes.notice[0] != '\0')
         memcpy(request->notice, nodes.notice, sizeof(request->notice));
-    request->timeout_s = settings.timeout_s;
-    request->label = settings.label > 0;
-    request->no_wait = settings.no_wait > 0;
-    request->timestamp = settings.timestamp;
-    request->detach = settings.detach > 0;
-    request->verbose = settings.verbose;
-    request->json_path = copy_or_null(settings.json);
-    request->json = settings.json_wanted > 0;
-    request->daemonize = settings.daemonize > 0;
+    take_settings(&settings, request);
     if (rc == 0 && needs_program)
         rc = request_direct_finish(&settings, request, error);
     return rc;

@@ -38,6 +38,7 @@ int request_direct_check(const struct request_settings *settings, struct error *
         {"--report-bindings", settings->report_bindings > 0},
         {"--min-nodes", settings->min_nodes > 0},
         {"--record", settings->record != NULL},
+        {"--log", settings->log != NULL},
         {"--fabric", settings->fabric != NULL},
         {"--boot", settings->boot != NULL},
     };
@@ -123,6 +124,8 @@ int request_direct_finish(const struct request_settings *settings, struct run_re
                     error);
     if (rc == 0 && placement_require_open(&request->job.placement, &request->allocation))
         rc = refuse("what --require asks of the nodes only daemons know", error);
+    if (rc == 0 && request->job.on_failure == JOB_ON_FAILURE_RESTART)
+        rc = refuse("ranks are started again by a daemon", error);
     for (uint32_t i = 0; rc == 0 && i < request->job.apps_count; i++)
         rc = check_app(&request->job.apps[i], error);
     if (rc == 0 && is_srun)
