@@ -419,6 +419,7 @@ static void test_stall(void)
     struct banyan_fabric_source *source;
     struct banyan_fabric one = {.name = "one"}, two = BANYAN_FABRIC_NONE;
     struct gate gate;
+    int rc;
 
     gate_init(&gate);
     describe(3);
@@ -448,7 +449,11 @@ static void test_stall(void)
     while (gate.updated == 0)
         sem_wait(&gate.entered);
     is_int(one.nverts, 4, "when it returns the update goes on");
-    is_int(banyan_fabric_deregister(&one, &why), 0, "then it can be left");
+    /* On a busy machine the end of the update may take longer than that, too. */
+    do
+        rc = banyan_fabric_deregister(&one, &why);
+    while (rc == -EBUSY);
+    is_int(rc, 0, "then it can be left");
     is_int(banyan_fabric_deregister(&two, &why), 0, "like any other");
     is_int(banyan_fabric_close(source), 0, "closed");
 }
