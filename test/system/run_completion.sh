@@ -61,7 +61,7 @@ check "banyan run -n4 --on-f" "--on-failure " "an option after a letter with its
 check "banyan run -n 4 files/a" "files/app " "the program"
 check "banyan run -n 4 files/app --on-f" "" "its arguments are not options of banyan"
 check "banyan run a : --per" "--per-node " "the next program may have options again"
-check "banyan node " "list drain resume remove " "words of a verb"
+check "banyan node " "list add drain resume remove " "words of a verb"
 check "banyan node remove --w" "--wait " "and options after them"
 check "banyan signal U" "USR1 USR2 " "signals"
 check "banyan completion " "bash zsh fish " "shells"
