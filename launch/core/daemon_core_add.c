@@ -210,6 +210,7 @@ int daemon_core_add_nodes(struct daemon_core *core, uint32_t client, uint32_t re
     struct addition *addition;
     int rc = check_starter(core, error);
 
+    assert(daemon_core_is_root(core) && allocation_nodes(nodes) > 0);
     if (rc == 0 && !instance_nodes_can_change(core->instance))
         rc = error_set(error, -EAGAIN, "the instance is starting or ending");
     if (rc == 0)
@@ -329,6 +330,7 @@ static bool settle(struct daemon_core *core, struct addition *addition)
     struct job_event grow = {.kind = JOB_EVENT_GROW, .nodes = &addition->nodes, .flag = is_success};
     struct ranges places = {0};
 
+    assert(addition->phase == ADD_STARTING && ranges_is_empty(&addition->unstarted));
     daemon_core_job(core, &grow);
     places_of(addition, &places);
     if (is_success) {

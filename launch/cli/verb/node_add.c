@@ -19,6 +19,7 @@ static int take_words(char *const *words, struct allocation *nodes, struct error
     struct buffer hosts = {0};
     int rc;
 
+    assert(words[0] != NULL);
     for (size_t i = 0; words[i] != NULL; i++)
         buffer_printf(&hosts, "%s%s", i > 0 ? "," : "", words[i]);
     rc = allocation_parse_hosts(nodes, buffer_string(&hosts), error);
@@ -33,6 +34,7 @@ static int take_file(const char *path, struct allocation *nodes, struct error *e
     struct buffer text = {0};
     int rc = file_read(path, FILE_BYTES_MAX, &text);
 
+    assert(allocation_nodes(nodes) == 0);
     if (rc < 0)
         error_set(error, rc, "option --hostfile: cannot read %s: %s", path, strerror(-rc));
     else
