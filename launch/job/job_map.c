@@ -209,14 +209,14 @@ static int is_settled(const struct job *job, const struct ranges *unknown)
 static void say_why(const struct job *job, struct error *error)
 {
     struct buffer text = {0};
-    uint64_t used = job_queue_slots_used(job->instance->root), taken, cores;
+    uint64_t used, slots, taken, cores;
 
+    job_queue_count(job->instance->root, &used, &slots);
     placement_require_tell(&job->spec.placement, job->instance->allocation, &text);
     placement_cores_count(&job->spec.placement.machines, &taken, &cores);
     if (used > 0)
         buffer_printf(&text, "; other jobs of this instance have %llu of its %llu slots",
-                      (unsigned long long)used,
-                      (unsigned long long)allocation_slots(job->instance->allocation));
+                      (unsigned long long)used, (unsigned long long)slots);
     if (taken > 0)
         buffer_printf(&text, " and are bound to %llu of the %llu cores there",
                       (unsigned long long)taken, (unsigned long long)cores);

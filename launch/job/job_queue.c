@@ -84,6 +84,24 @@ uint64_t job_queue_slots_used(const struct instance_root *root)
     return used;
 }
 
+void job_queue_count(const struct instance_root *root, uint64_t *ret_used, uint64_t *ret_slots)
+{
+    struct list_link *node, *spare;
+    struct job_view view;
+
+    job_view_init(&view, &root->usable.allocation);
+    list_for_each(&root->jobs, node, spare)
+        job_view_take(&view, &list_entry(node, struct job, node)->shares);
+    job_view_make(&view);
+    *ret_used = *ret_slots = 0;
+    for (uint32_t i = 0; i < view.allocation.runs_count; i++) {
+        *ret_used += (uint64_t)view.allocation.runs[i].nodes * view.allocation.runs[i].used;
+        *ret_slots += (uint64_t)view.allocation.runs[i].nodes * view.allocation.runs[i].slots;
+    }
+    assert(*ret_used <= *ret_slots);
+    job_view_fini(&view);
+}
+
 static uint32_t count_waiting_before(const struct job *job)
 {
     struct list_link *node, *spare;
@@ -107,15 +125,16 @@ static void tell_user(const struct job *job, struct job_actions *actions)
     uint32_t processes = placement_processes(&job->spec.placement);
     uint32_t before = count_waiting_before(job);
     struct buffer text = {0};
+    uint64_t used, slots;
 
+    job_queue_count(root, &used, &slots);
     if (processes > 0)
         buffer_printf(&text, "job %u waits for %u slot%s", job->number, processes,
                       processes > 1 ? "s" : "");
     else
         buffer_printf(&text, "job %u waits for slots", job->number);
-    buffer_printf(&text, "; other jobs have %llu of the instance's %llu",
-                  (unsigned long long)job_queue_slots_used(root),
-                  (unsigned long long)allocation_slots(job->instance->allocation));
+    buffer_printf(&text, "; other jobs have %llu of the instance's %llu", (unsigned long long)used,
+                  (unsigned long long)slots);
     if (before > 0)
         buffer_printf(&text, ", and %u wait%s before it", before, before > 1 ? "" : "s");
     (void)buffer_string(&text);

@@ -308,6 +308,8 @@ int job_queue_add(struct job *job, struct job_actions *actions);
 /* It has slots. */
 void job_queue_started(const struct job *job);
 uint64_t job_queue_slots_used(const struct instance_root *root);
+/* For users: of the nodes that new jobs can have, the slots, and those that jobs have. */
+void job_queue_count(const struct instance_root *root, uint64_t *ret_used, uint64_t *ret_slots);
 /* The first JOB_QUEUE_LOOKS. */
 uint32_t job_queue_list(const struct instance_root *root, uint32_t *numbers);
 

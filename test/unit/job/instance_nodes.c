@@ -103,6 +103,25 @@ static void test_drain(void)
     job_world_destroy(world);
 }
 
+/* Slots of drained nodes are not those that a job waits for, also while others have them. */
+static void test_count(void)
+{
+    struct job_world *world = staying(3, 2);
+
+    job_world_run(world, 3);
+    drain(world, 1, 1, 1);
+    world->may_wait = 1;
+    job_world_run(world, 4);
+    has_string(job_world_trace(world),
+               "job 2 waits for 4 slots; other jobs have 1 of the instance's 4",
+               "who waits hears of the slots that can be had");
+    world->may_wait = 0;
+    job_world_run(world, 4);
+    has_string(world->end.text, "other jobs of this instance have 1 of its 4 slots",
+               "so does who does not");
+    job_world_destroy(world);
+}
+
 static void test_together(void)
 {
     struct job_world *world = staying(3, 4);
@@ -215,6 +234,7 @@ static void test_find(void)
 int main(void)
 {
     test_drain();
+    test_count();
     test_together();
     test_lost();
     test_remove();
