@@ -53,7 +53,7 @@ CONFIG
 over_ssh() {
     new_mark
     run timeout 300 "$banyan" run --ssh-agent "ssh -F $scratch/ssh_config" --banyand "$BANYAN_DAEMON" \
-        --net lo --tmpdir "$TMPDIR" --timeout 240 -x BT_MARK="$mark" "$@" </dev/null
+        --net lo --tmpdir "$TMPDIR" --timeout 240 --start-timeout 60 -x BT_MARK="$mark" "$@" </dev/null
 }
 
 over_ssh --host 's[1-3]' --per-node 1 sh -c 'echo "$BANYAN_NODE $BANYAN_RANK of $BANYAN_SIZE"'
