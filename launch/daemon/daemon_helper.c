@@ -116,7 +116,19 @@ static const char *killer(enum helper_end end)
     }
 }
 
-static void process_exited(void *context, uint64_t id, int wait_status, enum helper_end end)
+static struct message *usage_message(const struct usage_rank *usage)
+{
+    struct buffer bytes = {0};
+    struct message *message;
+
+    usage_rank_encode(usage, &bytes);
+    message = message_from_buffer(&bytes);
+    buffer_fini(&bytes);
+    return message;
+}
+
+static void process_exited(void *context, uint64_t id, int wait_status, enum helper_end end,
+                           const struct usage_rank *usage)
 {
     int by_us = end == HELPER_END_US;
     struct daemon *daemon = context;
@@ -141,7 +153,10 @@ static void process_exited(void *context, uint64_t id, int wait_status, enum hel
         daemon_job_event(daemon, &abnormal);
     event.flag = by_us;
     event.text = killer(end);
+    if (job && job->local->spec.stats)
+        event.message = usage_message(usage);
     daemon_job_event(daemon, &event);
+    message_release(event.message);
 }
 
 static void process_group_empty(void *context, uint32_t group)

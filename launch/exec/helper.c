@@ -594,7 +594,8 @@ static void deliver_event(struct helper *helper, const struct helper_event *even
         tell_failed(helper, event);
         break;
     case HELPER_EXITED:
-        events->exited(helper->context, event->id, event->value, (enum helper_end)event->detail);
+        events->exited(helper->context, event->id, event->value, (enum helper_end)event->detail,
+                       &event->usage);
         break;
     default:
         events->group_empty(helper->context, event->id);

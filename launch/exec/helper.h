@@ -24,6 +24,7 @@
 #include "launch/proto/start_step.h"
 
 struct helper;
+struct usage_rank;
 
 #define HELPER_FDS_MAX    8
 #define HELPER_TARGET_MAX 31 /* highest number a descriptor can be given in a process */
@@ -72,7 +73,8 @@ struct helper_events {
      * START_STEP_LIMIT the limit; else "". */
     void (*failed)(void *context, uint64_t id, int code, enum start_step step, const char *text);
     /* wait_status as of waitpid. */
-    void (*exited)(void *context, uint64_t id, int wait_status, enum helper_end end);
+    void (*exited)(void *context, uint64_t id, int wait_status, enum helper_end end,
+                   const struct usage_rank *usage);
     /* Every process of the group, also adopted grandchildren, has ended: what was left when the last
      * started one had ended has been killed.  Processes that are given in one turn of the loop count
      * together, and those with more_follow until helper_seal_group; what is started in a group after

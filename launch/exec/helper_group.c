@@ -156,16 +156,17 @@ static void end_leftovers(const struct helper_state *state, const siginfo_t *inf
         kill(-info->si_pid, SIGKILL);
 }
 
-pid_t helper_group_reap_next(const struct helper_state *state, int *ret_status)
+pid_t helper_group_reap_next(const struct helper_state *state, int *ret_status,
+                             struct rusage *ret_usage)
 {
     siginfo_t info = {.si_pid = 0};
 
     if (state->ends_groups == 0)
-        return waitpid(-1, ret_status, WNOHANG);
+        return wait4(-1, ret_status, WNOHANG, ret_usage);
     if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == 0)
         return 0;
     end_leftovers(state, &info);
-    return waitpid(info.si_pid, ret_status, WNOHANG);
+    return wait4(info.si_pid, ret_status, WNOHANG, ret_usage);
 }
 
 void helper_group_worker_gone(struct helper_state *state, uint32_t number)

@@ -13,6 +13,7 @@
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -562,16 +563,7 @@ static void remove_worker(struct helper_state *state, struct worker *worker)
     free(worker);
 }
 
-static enum helper_end end_of(struct helper_state *state, const struct worker *worker, int status)
-{
-    if (worker->ended_by_us)
-        return HELPER_END_US;
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-        return helper_group_killer(state, worker->group);
-    return HELPER_END_OTHERS;
-}
-
-static void reap_one(struct helper_state *state, pid_t pid, int status)
+static void reap_one(struct helper_state *state, pid_t pid, int status, const struct rusage *usage)
 {
     struct worker *worker = hash_map_get_u64(state->by_pid, (uint64_t)pid);
 
@@ -584,8 +576,7 @@ static void reap_one(struct helper_state *state, pid_t pid, int status)
     if (worker->report_fd >= 0)
         (void)finish_start(state, worker, 1);
     if (!worker->failed)
-        helper_tell(state, HELPER_EXITED, worker->id, status,
-                    (uint32_t)end_of(state, worker, status));
+        helper_exit_tell(state, worker, status, usage);
     remove_worker(state, worker);
 }
 
@@ -607,16 +598,17 @@ static void let_go(struct helper_state *state, pid_t pid, int number)
 static void reap_children(struct helper_state *state)
 {
     struct signalfd_siginfo info;
+    struct rusage usage;
     int status;
     pid_t pid;
 
     /* There is never more than one: all signals are SIGCHLD, which does not queue. */
     (void)!read(state->signal_fd, &info, sizeof(info));
-    while ((pid = helper_group_reap_next(state, &status)) > 0) {
+    while ((pid = helper_group_reap_next(state, &status, &usage)) > 0) {
         if (WIFSTOPPED(status))
             let_go(state, pid, WSTOPSIG(status));
         else
-            reap_one(state, pid, status);
+            reap_one(state, pid, status, &usage);
     }
     if (state->clean)
         helper_cgroup_clean();

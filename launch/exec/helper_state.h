@@ -7,6 +7,7 @@
 #define LAUNCH_EXEC_HELPER_STATE_H
 
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/buffer.h"
@@ -85,6 +86,10 @@ uint64_t helper_now_ns(void);
 void helper_tell(struct helper_state *state, enum helper_event_type type, uint64_t id,
                  int32_t value, uint32_t detail);
 
+/* helper_exit.c: that a worker has ended, by whom, and what it has used. */
+void helper_exit_tell(struct helper_state *state, const struct worker *worker, int wait_status,
+                      const struct rusage *usage);
+
 /* helper_group.c */
 struct group *helper_group_find(struct helper_state *state, uint32_t number);
 struct group *helper_group_get(struct helper_state *state, uint32_t number);
@@ -94,7 +99,8 @@ void helper_group_end(struct helper_state *state, uint32_t number, uint32_t grac
 /* By whom a worker was ended that SIGKILL has ended. */
 enum helper_end helper_group_killer(struct helper_state *state, uint32_t number);
 /* As waitpid for any child, without waiting; what a failed process leaves in its group is killed if it asks for that. */
-pid_t helper_group_reap_next(const struct helper_state *state, int *ret_status);
+pid_t helper_group_reap_next(const struct helper_state *state, int *ret_status,
+                             struct rusage *ret_usage);
 void helper_group_worker_gone(struct helper_state *state, uint32_t number);
 void helper_worker_signal(struct worker *worker, int signal_number);
 /* SIGKILL to every rank (lease), or to everything that is ours. */

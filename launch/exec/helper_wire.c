@@ -133,6 +133,8 @@ void helper_event_encode(const struct helper_event *event, struct buffer *out)
     wire_put_u8(out, (uint8_t)event->detail);
     wire_put_u8(out, (uint8_t)strnlen(event->text, sizeof(event->text) - 1));
     buffer_append(out, event->text, strnlen(event->text, sizeof(event->text) - 1));
+    if (event->type == HELPER_EXITED)
+        usage_rank_encode(&event->usage, out);
 }
 
 int helper_event_decode(struct helper_event *ret_event, struct wire_reader *reader)
@@ -153,6 +155,8 @@ int helper_event_decode(struct helper_event *ret_event, struct wire_reader *read
         wire_fail(reader);
     else
         reader->position += text_bytes;
+    if (event.type == HELPER_EXITED)
+        usage_rank_decode(reader, &event.usage);
     if (event.type >= HELPER_EVENT_COUNT ||
         (event.type == HELPER_FAILED && event.detail >= START_STEP_COUNT))
         wire_fail(reader);

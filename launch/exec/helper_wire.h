@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "base/wire.h"
 #include "launch/exec/helper.h"
+#include "launch/proto/usage.h"
 
 /* The system splits records of such a pair above about 48 KiB. */
 #define HELPER_PACKET_BYTES_MAX  (32u * 1024)
@@ -89,6 +90,7 @@ struct helper_event {
     int32_t value;
     uint32_t detail;
     char text[HELPER_TEXT_BYTES]; /* of FAILED: the interpreter's name; else "" */
+    struct usage_rank usage;      /* of EXITED */
 };
 
 void helper_event_encode(const struct helper_event *event, struct buffer *out);

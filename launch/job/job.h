@@ -51,7 +51,8 @@ enum job_event_kind {
     /* from the processes of this node; job and index (of the local rank) */
     JOB_EVENT_STARTED,      /* number: pid */
     JOB_EVENT_START_FAILED, /* number: -errno of step; text: the name of an interpreter, or "" */
-    JOB_EVENT_EXITED,   /* number: wait status; flag: by us; text: of SIGKILL: by whom, or NULL */
+    JOB_EVENT_EXITED, /* number: wait status; flag: by us; text: of SIGKILL: by whom, or NULL; message: a
+                         * struct usage_rank, or NULL */
     JOB_EVENT_DRAINED,  /* all output of the node's ranks of the job has been forwarded */
     JOB_EVENT_ABNORMAL, /* a rank exited without PMIx/PMI finalize: exit status 0 is a
                              * failure */

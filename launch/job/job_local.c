@@ -375,6 +375,22 @@ static void rank_ended(struct job_part *part, uint32_t index, struct job_failure
     advance_part(part, actions);
 }
 
+/* Of the last process of a rank. */
+static void add_usage(struct job_part *part, const struct job_event *event)
+{
+    struct usage_rank what;
+    struct wire_reader reader;
+
+    if (!part->local.spec.stats || event->message == NULL)
+        return;
+    wire_reader_init(&reader, event->message->data, event->message->length_bytes);
+    usage_rank_decode(&reader, &what);
+    assert(wire_finish(&reader) == 0); /* this node's helper has measured it */
+    if (part->summary.usage == NULL)
+        part->summary.usage = memory_allocate_zeroed(sizeof(*part->summary.usage));
+    usage_add(part->summary.usage, job_part_rank(part, event->index), &what);
+}
+
 static void rank_exited(struct job_part *part, const struct job_event *event,
                         struct job_actions *actions)
 {
@@ -387,10 +403,12 @@ static void rank_exited(struct job_part *part, const struct job_event *event,
         failure.kind = (uint8_t)end_of(part, event->index, wait_status, &failure.code);
     if (failure.kind == JOB_FAILURE_SIGNAL && event->text != NULL)
         strncpy(failure.detail, event->text, sizeof(failure.detail) - 1);
-    if (job_restart_is_due(part, event->index, wait_status, event->flag))
+    if (job_restart_is_due(part, event->index, wait_status, event->flag)) {
         job_restart_wait(part, event->index, &failure, event->now_ns, actions);
-    else
+    } else {
+        add_usage(part, event);
         rank_ended(part, event->index, &failure, actions);
+    }
     job_part_check(part);
 }
 

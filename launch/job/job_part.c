@@ -28,6 +28,7 @@ void job_part_destroy(struct job_part *part)
         return;
     job_restart_close(part);
     job_local_fini(&part->local);
+    job_ended_fini(&part->summary);
     ranges_fini(&part->ended_places);
     free(part->rank_states);
     free(part->abnormal);

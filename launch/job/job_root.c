@@ -58,6 +58,7 @@ void job_destroy(struct job *job)
     ranges_fini(&job->places);
     ranges_fini(&job->concerned);
     ranges_fini(&job->told);
+    job_ended_fini(&job->summary);
     free(job);
 }
 
@@ -181,12 +182,28 @@ static enum job_phase report_ranks(struct job *job, struct job_actions *actions)
     return report_end(job, status, ours, text, actions);
 }
 
+/* What its processes have used, as far as their nodes live. */
+static void report_usage(const struct job *job, struct job_actions *actions)
+{
+    struct buffer table = {0};
+    char *line, *rest;
+
+    if (job->summary.usage == NULL)
+        return;
+    usage_print(job->summary.usage, &table);
+    rest = (char *)buffer_string(&table);
+    while ((line = strsep(&rest, "\n")) != NULL)
+        job_actions_text(actions, job->number, LOG_LEVEL_WARNING, line);
+    buffer_fini(&table);
+}
+
 /* Determines status and text, in order of precedence: the user's request, a failed start, an abort,
  * a lost node or the ranks' own ends, whichever was first. */
 static enum job_phase report_outcome(struct job *job, struct job_actions *actions)
 {
     uint32_t status = job->end.status;
 
+    report_usage(job, actions);
     if (is_news(job, &job->summary.failure))
         job->failure = job->summary.failure;
     if (job->cause != JOB_CAUSE_NONE)
@@ -594,6 +611,7 @@ static void pass_profile_on(struct job *job, struct job_actions *actions)
 static enum job_phase take_ended(struct job *job, const struct job_event *event,
                                  struct job_actions *actions)
 {
+    job_ended_fini(&job->summary);
     if (event->status < 0 || !event->message ||
         job_ended_decode(&job->summary, event->message->data, event->message->length_bytes) < 0)
         return job->phase;

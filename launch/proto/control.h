@@ -22,7 +22,7 @@
 #include "launch/proto/instance_spec.h"
 #include "launch/proto/job_spec.h"
 
-#define CONTROL_VERSION 8u
+#define CONTROL_VERSION 9u
 
 /* In the session directory of the root of a persistent instance. */
 #define CONTROL_SOCKET "control"

@@ -117,6 +117,29 @@ void job_ended_encode(const struct job_ended *message, struct buffer *out)
     job_failure_encode(&message->failure, out);
     job_failure_encode(&message->highest, out);
     wire_put_bytes(out, message->profile.data, message->profile.length_bytes);
+    wire_put_u8(out, message->usage != NULL);
+    if (message->usage != NULL)
+        usage_encode(message->usage, out);
+}
+
+void job_ended_fini(struct job_ended *message)
+{
+    free(message->usage);
+    message->usage = NULL;
+}
+
+static struct usage *get_usage(struct wire_reader *reader)
+{
+    uint8_t is_there = wire_get_u8(reader);
+    struct usage *usage;
+
+    if (is_there > 1)
+        wire_fail(reader);
+    if (wire_status(reader) < 0 || !is_there)
+        return NULL;
+    usage = memory_allocate(sizeof(*usage));
+    usage_decode(reader, usage);
+    return usage;
 }
 
 int job_ended_decode(struct job_ended *ret_message, const void *data, size_t bytes)
@@ -131,8 +154,11 @@ int job_ended_decode(struct job_ended *ret_message, const void *data, size_t byt
     job_failure_decode(&reader, &message.failure);
     job_failure_decode(&reader, &message.highest);
     message.profile = wire_get_bytes(&reader, JOB_ENDED_PROFILE_BYTES_MAX);
-    if (wire_finish(&reader) < 0)
+    message.usage = get_usage(&reader);
+    if (wire_finish(&reader) < 0) {
+        job_ended_fini(&message);
         return -EBADMSG;
+    }
     *ret_message = message;
     return 0;
 }
@@ -709,6 +735,15 @@ static void merge_profiles(const struct job_ended *a, const struct job_ended *b,
     free(profile);
 }
 
+static void merge_usage(struct job_ended *sum, const struct job_ended *part)
+{
+    if (part->usage == NULL)
+        return;
+    if (sum->usage == NULL)
+        sum->usage = memory_allocate_zeroed(sizeof(*sum->usage));
+    usage_merge(sum->usage, part->usage);
+}
+
 void job_ended_merge(struct buffer *merged, const void *other, size_t other_bytes)
 {
     struct job_ended sum = {0}, part = {0};
@@ -724,10 +759,13 @@ void job_ended_merge(struct buffer *merged, const void *other, size_t other_byte
             sum.highest = part.highest;
         }
         job_failure_merge(&sum.failure, &part.failure);
+        merge_usage(&sum, &part);
     }
     merge_profiles(&sum, &part, &profile);
     sum.profile = (struct wire_bytes){.data = profile.data, .length_bytes = profile.length_bytes};
     buffer_clear(merged);
     job_ended_encode(&sum, merged);
     buffer_fini(&profile);
+    job_ended_fini(&sum);
+    job_ended_fini(&part);
 }

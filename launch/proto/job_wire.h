@@ -15,6 +15,7 @@
 #include "base/ranges.h"
 #include "base/wire.h"
 #include "launch/proto/start_step.h"
+#include "launch/proto/usage.h"
 #include "overlay/endpoint_types.h"
 
 enum job_message {
@@ -166,7 +167,10 @@ struct job_ended {
     struct job_failure highest; /* whose status it is */
     struct wire_bytes
         profile; /* profile.h, of a job that wants one; inside the message, or the sender's */
+    struct usage *usage; /* free(), or NULL: it is not asked for */
 };
+
+void job_ended_fini(struct job_ended *message);
 
 struct job_end_message {
     uint32_t number;

@@ -453,6 +453,7 @@ static int make_job(const struct request_apps *apps, const struct request_ops *o
         rc = stop_parse(settings->stop, job, error);
     job->report_bindings = settings->report_bindings > 0;
     job->profile = settings->profile > 0;
+    job->stats = settings->stats > 0;
     job->apps = memory_allocate_zeroed(apps->count * sizeof(*job->apps));
     job->apps_count = apps->count;
     for (uint32_t i = 0; rc == 0 && i < apps->count; i++)

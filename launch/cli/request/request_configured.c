@@ -118,8 +118,9 @@ static int is_of_job(const char *name)
 /* A job that is left alone has no client for which these are. */
 static int is_of_detached_job(const char *name)
 {
-    static const char *const of_client[] = {"timeout", "label",       "stdin", "output",   "error",
-                                            "merge",   "output-from", "fold",  "timestamp"};
+    static const char *const of_client[] = {"timeout", "label",    "stdin",       "output",
+                                            "error",   "merge",    "output-from", "fold",
+                                            "stats",   "timestamp"};
 
     return is_of_job(name) && !is_one_of(name, of_client, sizeof(of_client) / sizeof(of_client[0]));
 }
@@ -136,7 +137,7 @@ static int is_of_terminal_job(const char *name)
 /* Tasks are processes of workers. */
 static int is_of_tasks(const char *name)
 {
-    static const char *const of_ranks[] = {"stdin", "stop", "timestamp", "stage-binary"};
+    static const char *const of_ranks[] = {"stdin", "stop", "timestamp", "stats", "stage-binary"};
 
     return is_of_job(name) && !is_one_of(name, of_ranks, sizeof(of_ranks) / sizeof(of_ranks[0]));
 }

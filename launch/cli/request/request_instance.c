@@ -34,6 +34,7 @@ int request_instance_check(const struct request_settings *settings, struct error
         {"--output-from", settings->output_from != NULL},
         {"--merge", settings->merge > 0},
         {"--fold", settings->fold > 0},
+        {"--stats", settings->stats > 0},
         {"--stdin", settings->input != NULL && strcmp(settings->input, "none") != 0},
         {"--pty", settings->pty > 0},
     };

@@ -34,6 +34,7 @@ static int check_options(const struct request_apps *apps, struct error *error)
 {
     const struct request_settings *settings = &apps->items[0].settings;
 
+    assert(apps->count > 0 && error != NULL);
     if (settings->processes > 0)
         return refuse_with("-n (use -N for the tasks of a node at a time)", error);
     if (settings->input != NULL)
@@ -46,6 +47,8 @@ static int check_options(const struct request_apps *apps, struct error *error)
         return refuse_with("--detach", error);
     if (settings->timestamp > 0)
         return refuse_with("--timestamp (the job log has times)", error);
+    if (settings->stats > 0)
+        return refuse_with("--stats", error);
     if (settings->stage_binary > 0)
         return refuse_with("--stage-binary", error);
     if (apps->count > 1)

@@ -62,7 +62,8 @@ static void on_failed(void *context, uint64_t id, int code, enum start_step step
     failed_count++;
 }
 
-static void on_exited(void *context, uint64_t id, int wait_status, enum helper_end end)
+static void on_exited(void *context, uint64_t id, int wait_status, enum helper_end end,
+                      const struct usage_rank *usage)
 {
     notes[id].order_is_right = notes[id].started == 1;
     notes[id].exited++;

@@ -52,7 +52,8 @@ static void on_failed(void *context, uint64_t id, int code, enum start_step step
 {
 }
 
-static void on_exited(void *context, uint64_t id, int wait_status, enum helper_end end)
+static void on_exited(void *context, uint64_t id, int wait_status, enum helper_end end,
+                      const struct usage_rank *usage)
 {
     if (id == 1)
         dprintf(report_fd, "exited %d\n", end == HELPER_END_US);

@@ -360,10 +360,18 @@ static void random_part(struct random_state *random, enum job_merge merge, uint3
                               .output_bytes = random_below(random, 1u << 30),
                               .failure = launched.failure};
 
+    if (random_below(random, 2) == 0) {
+        struct usage_rank what = {.values = {random_next(random), random_below(random, 9)}};
+
+        ended.usage = memory_allocate_zeroed(sizeof(*ended.usage));
+        usage_add(ended.usage, rank, &what);
+        usage_add(ended.usage, rank + 100, &what);
+    }
     if (merge == JOB_MERGE_LAUNCHED)
         job_launched_encode(&launched, out);
     else
         job_ended_encode(&ended, out);
+    job_ended_fini(&ended);
 }
 
 /* (a + b) + c and a + (b + c) */

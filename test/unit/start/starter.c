@@ -80,7 +80,8 @@ static void process_failed(void *context, uint64_t id, int code, enum start_step
     starter_process_failed(starter, (uint32_t)id, code, step);
 }
 
-static void process_exited(void *context, uint64_t id, int wait_status, enum helper_end end)
+static void process_exited(void *context, uint64_t id, int wait_status, enum helper_end end,
+                           const struct usage_rank *usage)
 {
     starter_process_exited(starter, (uint32_t)id, wait_status);
 }
