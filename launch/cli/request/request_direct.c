@@ -39,6 +39,9 @@ int request_direct_check(const struct request_settings *settings, struct error *
         {"--min-nodes", settings->min_nodes > 0},
         {"--record", settings->record != NULL},
         {"--log", settings->log != NULL},
+        {"--pty", settings->pty > 0},
+        {"--stats", settings->stats > 0},
+        {"--profile", settings->profile > 0},
         {"--fabric", settings->fabric != NULL},
         {"--boot", settings->boot != NULL},
     };

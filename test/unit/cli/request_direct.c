@@ -21,6 +21,10 @@ static void test_options(void)
     settings.input = "0";
     is_int(request_direct_check(&settings, &error), -EINVAL, "input does");
     has_string(error.text, "option --stdin cannot be used with --no-daemons", "by its name");
+    settings.input = NULL;
+    settings.pty = 1;
+    is_int(request_direct_check(&settings, &error), -EINVAL, "and a terminal");
+    has_string(error.text, "option --pty cannot be used with --no-daemons", "by its name, too");
     settings.no_daemons = 0;
     is_int(request_direct_check(&settings, &error), 0, "with daemons there is input");
     settings = (struct request_settings){.no_daemons = 1};
