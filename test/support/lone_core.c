@@ -3,6 +3,8 @@
 
 #include "test/support/lone_core.h"
 
+#include "launch/proto/control.h"
+
 static struct allocation allocation;
 static struct instance_spec spec;
 
@@ -95,4 +97,33 @@ void lone_core_spawn(struct daemon_core *core, uint32_t parent)
 uint64_t lone_core_now_ns(void *context)
 {
     return 1;
+}
+
+void lone_core_say(struct daemon_core *core, uint32_t client, uint8_t type,
+                   const struct buffer *payload)
+{
+    struct daemon_event event = {.kind = DAEMON_EVENT_CLIENT_MESSAGE,
+                                 .place = client,
+                                 .type = type,
+                                 .data = payload->data,
+                                 .data_bytes = payload->length_bytes};
+
+    daemon_core_step(core, &event);
+}
+
+void lone_core_greet(struct daemon_core *core, uint32_t client, uint8_t wants)
+{
+    struct daemon_event opened = {.kind = DAEMON_EVENT_CLIENT_OPENED, .place = client};
+    const struct control_hello hello = {.version = CONTROL_VERSION, .wants = wants};
+    struct buffer payload = {0};
+
+    daemon_core_step(core, &opened);
+    control_hello_encode(&hello, &payload);
+    lone_core_say(core, client, CONTROL_HELLO, &payload);
+    buffer_fini(&payload);
+}
+
+size_t lone_core_client_queued(void *context, uint32_t client)
+{
+    return 0;
 }

@@ -25,6 +25,13 @@ void lone_core_run(struct daemon_core *core, uint32_t stdin_rank);
 void lone_core_run_terminal(struct daemon_core *core, uint32_t rank);
 /* One like it that rank 0 of another has spawned. */
 void lone_core_spawn(struct daemon_core *core, uint32_t parent);
+/* A client of the root opens its connection and says hello; wants: CONTROL_WANTS_*. */
+void lone_core_greet(struct daemon_core *core, uint32_t client, uint8_t wants);
+/* A message of a client. */
+void lone_core_say(struct daemon_core *core, uint32_t client, uint8_t type,
+                   const struct buffer *payload);
+/* daemon_client_ops.queued: all has been sent. */
+size_t lone_core_client_queued(void *context, uint32_t client);
 /* daemon_ops.now_ns */
 uint64_t lone_core_now_ns(void *context);
 

@@ -97,11 +97,6 @@ static void client_send(void *context, uint32_t client, uint8_t type, const void
     buffer_append_string(&calls, "\n");
 }
 
-static size_t client_queued(void *context, uint32_t client)
-{
-    return 0;
-}
-
 static uint64_t clock_now_ns(void *context)
 {
     return now_ns;
@@ -113,23 +108,13 @@ static void set_timer(void *context, enum daemon_timer timer, uint32_t job, uint
         due_ns = deadline_ns;
 }
 
-static const struct daemon_client_ops client_ops = {.send = client_send, .queued = client_queued};
+static const struct daemon_client_ops client_ops = {.send = client_send,
+                                                    .queued = lone_core_client_queued};
 static const struct daemon_ops ops = {.now_ns = clock_now_ns,
                                       .timer = set_timer,
                                       .clients = &client_ops};
 
 /* ---- The client ---- */
-
-static void say(struct daemon_core *core, uint8_t type, const struct buffer *payload)
-{
-    struct daemon_event event = {.kind = DAEMON_EVENT_CLIENT_MESSAGE,
-                                 .place = CLIENT,
-                                 .type = type,
-                                 .data = payload->data,
-                                 .data_bytes = payload->length_bytes};
-
-    daemon_core_step(core, &event);
-}
 
 static void ask(struct daemon_core *core, uint32_t number, uint32_t job)
 {
@@ -139,7 +124,7 @@ static void ask(struct daemon_core *core, uint32_t number, uint32_t job)
     wire_put_u32(&data, job);
     request.data = (struct wire_bytes){data.data, data.length_bytes};
     control_request_encode(&request, &payload);
-    say(core, CONTROL_REQUEST, &payload);
+    lone_core_say(core, CLIENT, CONTROL_REQUEST, &payload);
     buffer_fini(&payload);
     buffer_fini(&data);
 }
@@ -162,15 +147,9 @@ static void reply(struct daemon_core *core, uint32_t id, int status, uint8_t sta
 
 static struct daemon_core *root_with_job(void)
 {
-    const struct control_hello hello = {.version = CONTROL_VERSION};
     struct daemon_core *core = lone_core_at(0, &ops, &tree_ops);
-    struct daemon_event opened = {.kind = DAEMON_EVENT_CLIENT_OPENED, .place = CLIENT};
-    struct buffer payload = {0};
 
-    daemon_core_step(core, &opened);
-    control_hello_encode(&hello, &payload);
-    say(core, CONTROL_HELLO, &payload);
-    buffer_fini(&payload);
+    lone_core_greet(core, CLIENT, 0);
     lone_core_job(core, (struct job_event){.kind = JOB_EVENT_COMPLETE});
     lone_core_run(core, UINT32_MAX);
     buffer_clear(&calls);

@@ -55,11 +55,6 @@ static void client_send(void *context, uint32_t client, uint8_t type, const void
     take_list(&reader);
 }
 
-static size_t client_queued(void *context, uint32_t client)
-{
-    return 0;
-}
-
 static void set_timer(void *context, enum daemon_timer timer, uint32_t job, uint64_t deadline_ns)
 {
 }
@@ -95,7 +90,8 @@ static void starter_start_new(void *context, uint32_t place)
     buffer_printf(&called, "start %u ", place);
 }
 
-static const struct daemon_client_ops client_ops = {.send = client_send, .queued = client_queued};
+static const struct daemon_client_ops client_ops = {.send = client_send,
+                                                    .queued = lone_core_client_queued};
 static const struct daemon_rank_ops rank_ops = {.renew_credit = renew_credit};
 static const struct daemon_pmi_ops pmi_ops = {.lost = pmi_lost};
 static const struct daemon_starter_ops starter_ops = {.linked = starter_linked,
@@ -162,38 +158,14 @@ static const struct daemon_tree_ops tree_ops = {.broadcast = tree_broadcast,
 
 /* ---- what happens ---- */
 
-static void say(struct daemon_core *core, uint32_t client, uint8_t type,
-                const struct buffer *payload)
-{
-    struct daemon_event event = {.kind = DAEMON_EVENT_CLIENT_MESSAGE,
-                                 .place = client,
-                                 .type = type,
-                                 .data = payload->data,
-                                 .data_bytes = payload->length_bytes};
-
-    daemon_core_step(core, &event);
-}
-
-static void greet(struct daemon_core *core, uint32_t client)
-{
-    struct daemon_event opened = {.kind = DAEMON_EVENT_CLIENT_OPENED, .place = client};
-    const struct control_hello hello = {.version = CONTROL_VERSION, .wants = CONTROL_WANTS_ROSTER};
-    struct buffer payload = {0};
-
-    daemon_core_step(core, &opened);
-    control_hello_encode(&hello, &payload);
-    say(core, client, CONTROL_HELLO, &payload);
-    buffer_fini(&payload);
-}
-
 static struct daemon_core *begin(bool is_up)
 {
     struct daemon_core *core = lone_core_at(0, &ops, &tree_ops);
 
     population = LONE_CORE_NODES + 1;
     is_complete = is_up;
-    greet(core, CLIENT);
-    greet(core, OTHER);
+    lone_core_greet(core, CLIENT, CONTROL_WANTS_ROSTER);
+    lone_core_greet(core, OTHER, CONTROL_WANTS_ROSTER);
     if (is_up)
         lone_core_job(core, (struct job_event){.kind = JOB_EVENT_COMPLETE});
     return core;
@@ -212,7 +184,7 @@ static void adds(struct daemon_core *core, uint32_t client, const char *hosts)
     allocation_fini(&nodes.nodes);
     request.data = (struct wire_bytes){data.data, data.length_bytes};
     control_request_encode(&request, &payload);
-    say(core, client, CONTROL_REQUEST, &payload);
+    lone_core_say(core, client, CONTROL_REQUEST, &payload);
     buffer_fini(&payload);
     buffer_fini(&data);
 }

@@ -105,11 +105,6 @@ static void client_send(void *context, uint32_t client, uint8_t type, const void
     buffer_append_string(&calls, "\n");
 }
 
-static size_t client_queued(void *context, uint32_t client)
-{
-    return 0;
-}
-
 static uint64_t clock_now_ns(void *context)
 {
     return now_ns;
@@ -131,24 +126,14 @@ static void load_now(void *context, struct daemon_load *ret_load)
                                      .messages = now_ns / (10 * NS_PER_MS)};
 }
 
-static const struct daemon_client_ops client_ops = {.send = client_send, .queued = client_queued};
+static const struct daemon_client_ops client_ops = {.send = client_send,
+                                                    .queued = lone_core_client_queued};
 static const struct daemon_ops ops = {.now_ns = clock_now_ns,
                                       .timer = set_timer,
                                       .load = load_now,
                                       .clients = &client_ops};
 
 /* ---- The client ---- */
-
-static void say(struct daemon_core *core, uint8_t type, const struct buffer *payload)
-{
-    struct daemon_event event = {.kind = DAEMON_EVENT_CLIENT_MESSAGE,
-                                 .place = CLIENT,
-                                 .type = type,
-                                 .data = payload->data,
-                                 .data_bytes = payload->length_bytes};
-
-    daemon_core_step(core, &event);
-}
 
 static void ask(struct daemon_core *core, uint32_t number, uint32_t rows)
 {
@@ -159,7 +144,7 @@ static void ask(struct daemon_core *core, uint32_t number, uint32_t rows)
     load_request_encode(&load, &data);
     request.data = (struct wire_bytes){data.data, data.length_bytes};
     control_request_encode(&request, &payload);
-    say(core, CONTROL_REQUEST, &payload);
+    lone_core_say(core, CLIENT, CONTROL_REQUEST, &payload);
     buffer_fini(&payload);
     buffer_fini(&data);
 }
@@ -194,15 +179,9 @@ static void clock_over(struct daemon_core *core)
 
 static struct daemon_core *root(void)
 {
-    const struct control_hello hello = {.version = CONTROL_VERSION};
     struct daemon_core *core = lone_core_at(0, &ops, &tree_ops);
-    struct daemon_event opened = {.kind = DAEMON_EVENT_CLIENT_OPENED, .place = CLIENT};
-    struct buffer payload = {0};
 
-    daemon_core_step(core, &opened);
-    control_hello_encode(&hello, &payload);
-    say(core, CONTROL_HELLO, &payload);
-    buffer_fini(&payload);
+    lone_core_greet(core, CLIENT, 0);
     lone_core_job(core, (struct job_event){.kind = JOB_EVENT_COMPLETE});
     buffer_clear(&calls);
     last_id = 0;

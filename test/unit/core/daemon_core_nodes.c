@@ -59,12 +59,8 @@ static void client_send(void *context, uint32_t client, uint8_t type, const void
     take_list(&reader);
 }
 
-static size_t client_queued(void *context, uint32_t client)
-{
-    return 0;
-}
-
-static const struct daemon_client_ops client_ops = {.send = client_send, .queued = client_queued};
+static const struct daemon_client_ops client_ops = {.send = client_send,
+                                                    .queued = lone_core_client_queued};
 static void set_timer(void *context, enum daemon_timer timer, uint32_t job, uint64_t deadline_ns)
 {
 }
@@ -110,30 +106,6 @@ static const struct daemon_tree_ops tree_ops = {.broadcast = tree_broadcast,
                                                 .shrink = tree_shrink,
                                                 .has_room = tree_has_room};
 
-static void say(struct daemon_core *core, uint32_t client, uint8_t type,
-                const struct buffer *payload)
-{
-    struct daemon_event event = {.kind = DAEMON_EVENT_CLIENT_MESSAGE,
-                                 .place = client,
-                                 .type = type,
-                                 .data = payload->data,
-                                 .data_bytes = payload->length_bytes};
-
-    daemon_core_step(core, &event);
-}
-
-static void greet(struct daemon_core *core, uint32_t client)
-{
-    struct daemon_event opened = {.kind = DAEMON_EVENT_CLIENT_OPENED, .place = client};
-    const struct control_hello hello = {.version = CONTROL_VERSION, .wants = CONTROL_WANTS_ROSTER};
-    struct buffer payload = {0};
-
-    daemon_core_step(core, &opened);
-    control_hello_encode(&hello, &payload);
-    say(core, client, CONTROL_HELLO, &payload);
-    buffer_fini(&payload);
-}
-
 static void asks_bytes(struct daemon_core *core, const struct buffer *data, const char *expected,
                        const char *what)
 {
@@ -143,7 +115,7 @@ static void asks_bytes(struct daemon_core *core, const struct buffer *data, cons
     request.data = (struct wire_bytes){data->data, data->length_bytes};
     control_request_encode(&request, &payload);
     buffer_clear(&heard);
-    say(core, CLIENT, CONTROL_REQUEST, &payload);
+    lone_core_say(core, CLIENT, CONTROL_REQUEST, &payload);
     is_string(buffer_string(&heard), expected, "%s", what);
     buffer_fini(&payload);
 }
@@ -179,7 +151,7 @@ static void test_orders(struct daemon_core *core)
     asks(core, NODE_LIST_SHOW, "", "4 up", "all nodes");
     asks(core, NODE_LIST_DRAIN, "n[2-3]", "2 drained", "two are drained");
     asks(core, NODE_LIST_SHOW, "", "1 up, 2 drained, 1 up", "as the list has it");
-    greet(core, OTHER);
+    lone_core_greet(core, OTHER, CONTROL_WANTS_ROSTER);
     is_uint(welcome_slots, 4, "who comes now has half of the slots");
     asks(core, NODE_LIST_DRAIN, "n4,n9", "no such node: n9", "a node that there is not");
     asks(core, NODE_LIST_SHOW, "n[3-4]", "1 drained, 1 up", "then nothing is done");
@@ -251,7 +223,7 @@ static struct daemon_core *begin(void)
 {
     struct daemon_core *core = lone_core_at(0, &ops, &tree_ops);
 
-    greet(core, CLIENT);
+    lone_core_greet(core, CLIENT, CONTROL_WANTS_ROSTER);
     return core;
 }
 

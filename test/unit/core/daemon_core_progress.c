@@ -102,11 +102,6 @@ static void client_send(void *context, uint32_t client, uint8_t type, const void
     buffer_append_string(&calls, "\n");
 }
 
-static size_t client_queued(void *context, uint32_t client)
-{
-    return 0;
-}
-
 static void set_timer(void *context, enum daemon_timer timer, uint32_t job, uint64_t deadline_ns)
 {
 }
@@ -125,7 +120,8 @@ static void ranks_activity(void *context, uint32_t job, uint32_t index,
     ret_rank->pmi = index == 0 ? ACTIVITY_PMI_WAITS : ACTIVITY_PMI_NONE;
 }
 
-static const struct daemon_client_ops client_ops = {.send = client_send, .queued = client_queued};
+static const struct daemon_client_ops client_ops = {.send = client_send,
+                                                    .queued = lone_core_client_queued};
 static const struct daemon_rank_ops rank_ops = {.open = ranks_open,
                                                 .start = ranks_start,
                                                 .activity = ranks_activity};
@@ -136,17 +132,6 @@ static const struct daemon_ops ops = {.now_ns = lone_core_now_ns,
 
 /* ---- The client ---- */
 
-static void say(struct daemon_core *core, uint8_t type, const struct buffer *payload)
-{
-    struct daemon_event event = {.kind = DAEMON_EVENT_CLIENT_MESSAGE,
-                                 .place = CLIENT,
-                                 .type = type,
-                                 .data = payload->data,
-                                 .data_bytes = payload->length_bytes};
-
-    daemon_core_step(core, &event);
-}
-
 static void ask(struct daemon_core *core, uint32_t number, uint32_t job)
 {
     struct control_request request = {.request = number, .kind = JOB_MESSAGE_PROGRESS};
@@ -155,7 +140,7 @@ static void ask(struct daemon_core *core, uint32_t number, uint32_t job)
     wire_put_u32(&data, job);
     request.data = (struct wire_bytes){data.data, data.length_bytes};
     control_request_encode(&request, &payload);
-    say(core, CONTROL_REQUEST, &payload);
+    lone_core_say(core, CLIENT, CONTROL_REQUEST, &payload);
     buffer_fini(&payload);
     buffer_fini(&data);
 }
@@ -177,15 +162,9 @@ static void result(struct daemon_core *core, uint32_t generation, int status,
 
 static struct daemon_core *root_open(void)
 {
-    const struct control_hello hello = {.version = CONTROL_VERSION};
     struct daemon_core *core = lone_core_at(0, &ops, &tree_ops);
-    struct daemon_event opened = {.kind = DAEMON_EVENT_CLIENT_OPENED, .place = CLIENT};
-    struct buffer payload = {0};
 
-    daemon_core_step(core, &opened);
-    control_hello_encode(&hello, &payload);
-    say(core, CONTROL_HELLO, &payload);
-    buffer_fini(&payload);
+    lone_core_greet(core, CLIENT, 0);
     is_complete = broadcast_status = 0;
     ranges_clear(&missing);
     return core;

@@ -69,28 +69,13 @@ static int pmi_query(void *context, const void *data, size_t bytes, struct buffe
 }
 
 static const struct daemon_pmi_ops pmi_ops = {.query = pmi_query};
-static size_t client_queued(void *context, uint32_t client)
-{
-    return 0;
-}
-
-static const struct daemon_client_ops client_ops = {.send = client_send, .queued = client_queued};
+static const struct daemon_client_ops client_ops = {.send = client_send,
+                                                    .queued = lone_core_client_queued};
 static const struct daemon_ops ops = {.now_ns = lone_core_now_ns,
                                       .pmi = &pmi_ops,
                                       .clients = &client_ops};
 
 /* ---- The client ---- */
-
-static void say(struct daemon_core *core, uint8_t type, const struct buffer *payload)
-{
-    struct daemon_event event = {.kind = DAEMON_EVENT_CLIENT_MESSAGE,
-                                 .place = CLIENT,
-                                 .type = type,
-                                 .data = payload->data,
-                                 .data_bytes = payload->length_bytes};
-
-    daemon_core_step(core, &event);
-}
 
 static void ask(struct daemon_core *core, uint32_t number, uint8_t kind, const char *text,
                 struct ranges places)
@@ -102,7 +87,7 @@ static void ask(struct daemon_core *core, uint32_t number, uint8_t kind, const c
     struct buffer payload = {0};
 
     control_request_encode(&request, &payload);
-    say(core, CONTROL_REQUEST, &payload);
+    lone_core_say(core, CLIENT, CONTROL_REQUEST, &payload);
     buffer_fini(&payload);
     ranges_fini(&places);
 }
@@ -127,15 +112,9 @@ static void reply(struct daemon_core *core, uint32_t id, int status, const char 
 
 static struct daemon_core *root_with_client(void)
 {
-    const struct control_hello hello = {.version = CONTROL_VERSION};
     struct daemon_core *core = lone_core_at(0, &ops, &tree_ops);
-    struct daemon_event opened = {.kind = DAEMON_EVENT_CLIENT_OPENED, .place = CLIENT};
-    struct buffer payload = {0};
 
-    daemon_core_step(core, &opened);
-    control_hello_encode(&hello, &payload);
-    say(core, CONTROL_HELLO, &payload);
-    buffer_fini(&payload);
+    lone_core_greet(core, CLIENT, 0);
     buffer_clear(&calls);
     return core;
 }
@@ -210,7 +189,7 @@ static void test_control(void)
     job_control_encode(&control, &data);
     request.data = (struct wire_bytes){data.data, data.length_bytes};
     control_request_encode(&request, &payload);
-    say(core, CONTROL_REQUEST, &payload);
+    lone_core_say(core, CLIENT, CONTROL_REQUEST, &payload);
     heard("answer 1 to 2: -2 \n", "a job that there is not cannot be controlled");
     buffer_fini(&payload);
     buffer_fini(&data);

@@ -97,11 +97,6 @@ static void client_send(void *context, uint32_t client, uint8_t type, const void
                       (int)answer.text.length_bytes, (const char *)answer.text.data);
 }
 
-static size_t client_queued(void *context, uint32_t client)
-{
-    return 0;
-}
-
 static void node_stage(void *context, struct message *message)
 {
     buffer_printf(&calls, "the node gets %zu bytes\n", message->length_bytes);
@@ -115,7 +110,8 @@ static void on_print(void *context, const char *text)
 {
 }
 
-static const struct daemon_client_ops client_ops = {.send = client_send, .queued = client_queued};
+static const struct daemon_client_ops client_ops = {.send = client_send,
+                                                    .queued = lone_core_client_queued};
 static const struct daemon_ops ops = {.now_ns = lone_core_now_ns,
                                       .timer = on_timer,
                                       .print = on_print,
@@ -123,18 +119,6 @@ static const struct daemon_ops ops = {.now_ns = lone_core_now_ns,
                                       .clients = &client_ops};
 
 /* ---- The root ---- */
-
-static void say(struct daemon_core *core, uint8_t type, struct buffer *payload)
-{
-    struct daemon_event event = {.kind = DAEMON_EVENT_CLIENT_MESSAGE,
-                                 .place = CLIENT,
-                                 .type = type,
-                                 .data = payload->data,
-                                 .data_bytes = payload->length_bytes};
-
-    daemon_core_step(core, &event);
-    buffer_fini(payload);
-}
 
 static void say_run(struct daemon_core *core, uint8_t stage)
 {
@@ -152,7 +136,7 @@ static void say_run(struct daemon_core *core, uint8_t stage)
     job.apps[0].set = memory_allocate_zeroed(sizeof(char *));
     control_run_encode(1, 0, &job, &payload);
     job_spec_fini(&job);
-    say(core, CONTROL_RUN, &payload);
+    lone_core_say(core, CLIENT, CONTROL_RUN, &payload);
 }
 
 static void say_stage(struct daemon_core *core, uint32_t request, enum stage_step step,
@@ -168,7 +152,7 @@ static void say_stage(struct daemon_core *core, uint32_t request, enum stage_ste
     control.data = (struct wire_bytes){.data = data.data, .length_bytes = data.length_bytes};
     control_request_encode(&control, &payload);
     buffer_fini(&data);
-    say(core, CONTROL_REQUEST, &payload);
+    lone_core_say(core, CLIENT, CONTROL_REQUEST, &payload);
 }
 
 /* All nodes have reported. */
@@ -192,14 +176,9 @@ static void report_all(struct daemon_core *core, const char *failure)
 
 static struct daemon_core *root_with_client(void)
 {
-    struct control_hello hello = {.version = CONTROL_VERSION};
     struct daemon_core *core = lone_core_at(0, &ops, &tree_ops);
-    struct buffer payload = {0};
 
-    daemon_core_step(core,
-                     &(struct daemon_event){.kind = DAEMON_EVENT_CLIENT_OPENED, .place = CLIENT});
-    control_hello_encode(&hello, &payload);
-    say(core, CONTROL_HELLO, &payload);
+    lone_core_greet(core, CLIENT, 0);
     return core;
 }
 
@@ -238,7 +217,7 @@ static void test_failure(void)
           "a failure names its node");
     control_put_job(1, &payload);
     control_end_encode(&end, &payload);
-    say(core, CONTROL_END, &payload);
+    lone_core_say(core, CLIENT, CONTROL_END, &payload);
     heard("REMOVE of job 1 to 0 nodes\n", "a job that is ended before its launch leaves no files");
     daemon_core_destroy(core);
 }
