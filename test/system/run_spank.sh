@@ -120,13 +120,15 @@ all_up() {
     done
 }
 
-submit late --time=1
+submit late
+late=$id
 submit cancelled
 cancelled=$id
 submit lost
 lost=$id
 ok "three jobs run" until_true 60 all_up late cancelled lost
 scancel "$cancelled"
+scontrol update "jobid=$late" EndTime=now # looked at twice a minute
 node=$(scontrol show hostnames "$(squeue -h -j "$lost" -o %N)" | tail -n 1)
 scontrol update "nodename=$node" state=down reason=test
 ok "one is cancelled, a node of one fails, the time of one is up" until_true 180 none_runs
