@@ -52,7 +52,7 @@ is "$(grep -c "^jobs: $namespace$" "$scratch/many")" 8 "eight at once"
 if command -v pps >/dev/null; then
     like "$(timeout 300 pps 2>&1)" "Active nspaces: $namespace" "pps of libpmix"
 else
-    skip 1 "pps of libpmix is not installed (package libpmix-bin)"
+    skip "pps of libpmix is not installed (package libpmix-bin)"
 fi
 is "$(tool search "pause:$namespace:1" "resume:$namespace:all" pause:none:0)" \
     "pause: SUCCESS resume: SUCCESS pause: NOT-FOUND" "a tool controls the job"

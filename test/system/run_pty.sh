@@ -103,7 +103,7 @@ t.type("quit\r")
 assert t.ends() == 0
 P
 else
-    skip 1 "no gdb"
+    skip "gdb is not installed (package gdb)"
 fi
 if vi --version >/dev/null 2>&1; then
     at_terminal "an editor" <<P
@@ -115,7 +115,7 @@ assert t.ends() == 0
 assert open("$scratch/edited").read() == "hello\n"
 P
 else
-    skip 1 "no vi"
+    skip "vi is not installed (package vim-tiny)"
 fi
 
 # ---- the user's terminal is as it was, whatever happens ----
