@@ -118,9 +118,9 @@ static int is_of_job(const char *name)
 /* A job that is left alone has no client for which these are. */
 static int is_of_detached_job(const char *name)
 {
-    static const char *const of_client[] = {"timeout", "label",    "stdin",       "output",
-                                            "error",   "merge",    "output-from", "fold",
-                                            "stats",   "timestamp"};
+    static const char *const of_client[] = {"timeout", "label",     "stdin",       "output",
+                                            "error",   "merge",     "output-from", "fold",
+                                            "stats",   "timestamp", "profile"};
 
     return is_of_job(name) && !is_one_of(name, of_client, sizeof(of_client) / sizeof(of_client[0]));
 }
@@ -128,10 +128,23 @@ static int is_of_detached_job(const char *name)
 /* A terminal shows what its rank writes, as it is. */
 static int is_of_terminal_job(const char *name)
 {
-    static const char *const of_lines[] = {"label", "timestamp",   "stdin", "output",
-                                           "error", "output-from", "merge", "fold"};
+    static const char *const of_lines[] = {"label",  "timestamp", "stdin",
+                                           "output", "error",     "output-from",
+                                           "merge",  "fold",      "on-failure"};
 
     return is_of_job(name) && !is_one_of(name, of_lines, sizeof(of_lines) / sizeof(of_lines[0]));
+}
+
+/* Processes without daemons. */
+static int is_of_direct_job(const char *name)
+{
+    static const char *const of_daemons[] = {
+        "detach", "no-wait", "tasks", "stage",           "stage-binary", "check-libraries",
+        "mpi",    "modex",   "stop",  "report-bindings", "stats",        "profile",
+        "stdin",  "log",     "pty",   "on-failure"};
+
+    return is_of_job(name) &&
+           !is_one_of(name, of_daemons, sizeof(of_daemons) / sizeof(of_daemons[0]));
 }
 
 /* Tasks are processes of workers. */
@@ -178,10 +191,11 @@ void request_configured_fill_job(const struct configured_values *values, struct 
 {
     if (values != NULL)
         fill(values, apps,
-             apps->items[0].settings.tasks != NULL ? is_of_tasks
-             : apps->items[0].settings.detach > 0  ? is_of_detached_job
-             : apps->items[0].settings.pty > 0     ? is_of_terminal_job
-                                                   : is_of_job);
+             apps->items[0].settings.tasks != NULL    ? is_of_tasks
+             : apps->items[0].settings.detach > 0     ? is_of_detached_job
+             : apps->items[0].settings.pty > 0        ? is_of_terminal_job
+             : apps->items[0].settings.no_daemons > 0 ? is_of_direct_job
+                                                      : is_of_job);
 }
 
 /* What the command line has said of these two has another weight. */

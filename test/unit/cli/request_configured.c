@@ -92,7 +92,8 @@ static void test_fill(void)
 
     user_text =
         "label=yes\nenv=A=1\nhost=n1\nradix=9\nssh-agent=/bin/agent\nkill-grace=7\nstarter=ssh\n"
-        "modex=lazy\noutput=out.%r\nfold=yes\ntimeout=5\nstdin=1\n[start]\nlabel=no\n";
+        "modex=lazy\noutput=out.%r\nfold=yes\ntimeout=5\nstdin=1\n"
+        "profile=yes\non-failure=restart\n[start]\nlabel=no\n";
     is_int(read_with("HOME=/home/u", NULL), 0, "a user's file");
     settings = parse("run -x B=2 p : q");
     is_int(settings->label, 1, "options of the job are there at once");
@@ -122,6 +123,14 @@ static void test_fill(void)
            settings->output == NULL && settings->fold == 0,
        "a job that is left alone does not get what belongs to its client");
     is_string(settings->modex, "lazy", "but the rest");
+    is_int(settings->profile, 0, "nor the times of the nodes");
+    settings = parse("run --pty p");
+    ok(settings->on_failure == NULL && settings->profile == 1,
+       "a rank with a terminal is not restarted");
+    settings = parse("run --no-daemons p");
+    ok(settings->modex == NULL && settings->profile == 0 && settings->on_failure == NULL &&
+           settings->label == 1,
+       "processes without daemons do not get what these would do");
     settings = parse("run --tasks list");
     ok(settings->label == 1 && settings->input == NULL, "nor do tasks what belongs to ranks");
     settings = parse("start");
