@@ -67,6 +67,7 @@ static void on_forwarded_signal(void *context)
 
 static void stop_ourselves(void *context)
 {
+    raw_terminal_leave(); /* output may have entered it again */
     kill(getpid(), SIGSTOP);
 }
 

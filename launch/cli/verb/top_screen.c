@@ -118,8 +118,8 @@ void top_screen_open(void)
 void top_screen_close(void)
 {
     assert(screen.is_open);
+    give_back(); /* twice does no harm */
     set_handlers(SIG_DFL, SIG_DFL);
-    give_back();
     screen.is_open = false;
 }
 
@@ -152,13 +152,15 @@ void top_screen_show(const struct buffer *page)
     buffer_fini(&text);
 }
 
-/* The end of the input is an end, too. */
+/* The end of the input is an end, too, and so is a terminal that has gone. */
 static bool quits(void)
 {
     char key;
     ssize_t bytes = read(STDIN_FILENO, &key, 1);
 
-    return bytes == 0 || (bytes == 1 && (key == 'q' || key == 'Q'));
+    if (bytes < 0)
+        return errno != EINTR && errno != EAGAIN;
+    return bytes == 0 || key == 'q' || key == 'Q';
 }
 
 enum top_screen_event top_screen_wait(uint32_t milliseconds)
