@@ -9,7 +9,7 @@ plugin=$top_builddir/.libs/spank_banyan.so
 [ -e "$plugin" ] || skip_all "the plugin is not built: Slurm's header is missing (package libslurm-dev)"
 if [ -z "${SLURM_TESTBED:-}" ]; then
     export SLURM_PLUGSTACK="required $plugin banyan=$banyan"
-    again_in_slurm run_spank.sh 16 400
+    again_in_slurm run_spank.sh 16 600
 fi
 
 export TMPDIR=$scratch banyan
