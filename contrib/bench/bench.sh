@@ -42,9 +42,10 @@ done
 
 . "$here/systems.sh"
 . "$here/measure.sh"
+. "$here/instance.sh"
 
-# CASE UNIT KIND NODES PER_NODE SYSTEMS TITLE; measure.sh says what each kind does. A `fence` gives
-# two cases, a `daemon` two as well.
+# CASE UNIT KIND NODES PER_NODE SYSTEMS TITLE; measure.sh and instance.sh say what each kind does.
+# Some give several cases.
 cases() {
     cat <<'TABLE'
 start-16 ms start 16 1 banyan,hydra,orterun,prterun true, 1 on each of 16 nodes
@@ -63,6 +64,12 @@ fence-256x1 us fence 256 1 banyan,orterun,prterun PMIx fence, 1 on each of 256 n
 fence-8k us fence_8k 64 4 banyan,orterun,prterun PMIx fence, 4 on each of 64 nodes
 tasks-16 ms tasks 16 4 banyan 10,000 tasks of true, 4 slots on each of 16 nodes
 daemon-16 ms daemon 16 1 banyan,hydra,orterun,prterun daemon on 16 nodes
+start-512 ms start 512 1 banyan,hydra true, 1 on each of 512 nodes
+warm-64 ms warm 64 1 banyan job of one process, instance of 64 nodes
+warm-256 ms all 256 1 banyan true on all nodes of an instance of 256
+idle-512 KiB idle 512 1 banyan idle daemon of 512 nodes
+output-16 ms output 16 4 banyan 32 MiB of lines, 4 ranks on each of 16 nodes
+push-32 ms push 32 1 banyan push of 64 MiB to 32 nodes
 TABLE
 }
 if [ $list = yes ]; then
@@ -71,7 +78,11 @@ if [ $list = yes ]; then
 fi
 
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/bb.XXXXXX") || exit 1
-trap 'rm -rf "$scratch"' EXIT
+leave() {
+    [ -z "${BANYAN_INSTANCE:-}" ] || "$top_builddir/banyan" stop --now
+    rm -rf "$scratch"
+}
+trap leave EXIT
 raw=$scratch/raw
 prepare || exit 1
 

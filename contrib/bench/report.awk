@@ -6,14 +6,16 @@
 #     system   NAME                         in the order of the report; the first is compared
 #     case     CASE UNIT TITLE              in the order of the report
 #     yard     CASE EXEC_NS HOP_NS
-#     sample   CASE SYSTEM VALUE ok         VALUE in ns or bytes
+#     sample   CASE SYSTEM VALUE ok         VALUE in ns or bytes, or thousandths of what comes 1/s
 #     sample   CASE SYSTEM -     REASON     a run that failed
 #
 # A ratio is the first system's median divided by another's: below 1 the first one is better.
 
 BEGIN {
     FS = "\t"
-    scale["ms"] = 1e6; scale["us"] = 1e3; scale["KiB"] = 1024
+    scale["ms"] = 1e6; scale["us"] = 1e3; scale["KiB"] = 1024; scale["1"] = 1; scale["1/s"] = 1000
+    json_unit["ms"] = "ns"; json_unit["us"] = "ns"; json_unit["KiB"] = "bytes"
+    json_unit["1"] = "1"; json_unit["1/s"] = "1/1000 s"
 }
 $1 == "machine" { keys[++key_count] = $2; texts[$2] = $3 }
 $1 == "system" { systems[++system_count] = $2 }
@@ -115,7 +117,7 @@ function print_json(    c, s, i, name, comma) {
     for (c = 1; c <= case_count; c++) {
         name = cases[c]
         printf "%s\n    {\"case\": %s, \"title\": %s, \"unit\": %s,\n", (c > 1 ? "," : ""), quoted(name),
-            quoted(titles[name]), units[name] == "KiB" ? "\"bytes\"" : "\"ns\""
+            quoted(titles[name]), quoted(json_unit[units[name]])
         printf "     \"yardsticks\": {\"exec_ns\": %d, \"hop_ns\": %d},\n     \"systems\": {\n",
             exec_ns[name], hop_ns[name]
         comma = ""
