@@ -51,11 +51,13 @@ static void contribute_payload(const struct job_part *part, enum job_operation o
 
 static void contribute_launched(struct job_part *part, struct job_actions *actions)
 {
+    struct job_launched launched = {.processes = part->local.count};
     struct buffer payload = {0};
 
-    part->launched.processes = part->local.count;
-    part->launched.hash = placement_map_hash_node(&part->local.map, part->instance->place - 1);
-    job_launched_encode(&part->launched, &payload);
+    launched.hash = placement_map_hash_node(&part->local.map, part->instance->place - 1);
+    if (part->start_failure != NULL)
+        launched.failure = *part->start_failure;
+    job_launched_encode(&launched, &payload);
     contribute_payload(part, JOB_OPERATION_LAUNCHED, 1, &part->local.places, &payload, actions);
 }
 
@@ -299,7 +301,9 @@ static void start_refused(struct job_part *part, const struct job_event *event,
                                   .step = (uint8_t)event->step};
 
     strncpy(failure.detail, event->text ? event->text : "", sizeof(failure.detail) - 1);
-    job_failure_merge(&part->launched.failure, &failure);
+    if (part->start_failure == NULL)
+        part->start_failure = memory_allocate_zeroed(sizeof(*part->start_failure));
+    job_failure_merge(part->start_failure, &failure);
     if (job_restart_count(part, event->index) > 0) {
         failure_found(part, &failure, actions);
         return;

@@ -13,7 +13,6 @@ struct job_part *job_part_create(struct instance *instance, uint32_t number)
     part->instance = instance;
     part->local.number = number;
     part->ended_generation = 1;
-    part->restart_report_ns = UINT64_MAX;
     job_spec_init(&part->local.spec);
     if (instance->parts_by_number == NULL)
         instance->parts_by_number = hash_map_create();
@@ -29,6 +28,7 @@ void job_part_destroy(struct job_part *part)
     job_restart_close(part);
     job_local_fini(&part->local);
     job_ended_fini(&part->summary);
+    free(part->start_failure);
     ranges_fini(&part->ended_places);
     free(part->rank_states);
     free(part->abnormal);
@@ -43,7 +43,6 @@ void job_part_check(const struct job_part *part)
     assert((part->phase == JOB_PART_STARTING) == (part->reported < part->local.count));
     assert(part->phase < JOB_PART_DRAINING || (part->ended == part->local.count && part->is_gone));
     assert(!part->is_sealed || (part->restarts != NULL && part->ended == part->local.count));
-    assert(part->restart_report_ns == UINT64_MAX || part->restarts != NULL);
     assert(part->ended_contributed <= part->ended_generation);
     assert((part->ended_contributed > 0) == (part->phase == JOB_PART_ENDED));
 }

@@ -30,31 +30,48 @@ struct job_restart {
     int32_t failure_code;
 };
 
+struct job_restarts {
+    struct job_restarted told; /* ranks of which the user will hear ... */
+    uint64_t report_ns;        /* ... then; UINT64_MAX: there are none */
+    struct job_restart ranks[];
+};
+
+static struct job_restarts *restarts_create(uint32_t ranks)
+{
+    struct job_restarts *restarts =
+        memory_allocate_zeroed(sizeof(*restarts) + ranks * sizeof(restarts->ranks[0]));
+
+    restarts->report_ns = UINT64_MAX;
+    return restarts;
+}
+
 void job_restart_open(struct job_part *part)
 {
     assert(part->restarts == NULL);
     if (part->local.spec.on_failure == JOB_ON_FAILURE_RESTART)
-        part->restarts = memory_allocate_zeroed(part->local.count * sizeof(*part->restarts));
+        part->restarts = restarts_create(part->local.count);
 }
 
 void job_restart_close(struct job_part *part)
 {
+    if (part->restarts != NULL)
+        ranges_fini(&part->restarts->told.ranks);
     free(part->restarts);
-    ranges_fini(&part->restarted.ranks);
 }
 
 int job_restart_is_due(const struct job_part *part, uint32_t index, int wait_status, int by_us)
 {
     assert(index < part->local.count);
     return part->restarts != NULL && wait_status != 0 && !by_us && !part->is_ending &&
-           !part->failure_sent && !part->starts_cancelled && !part->restarts[index].has_joined &&
-           part->restarts[index].count < part->local.spec.restarts_max;
+           !part->failure_sent && !part->starts_cancelled &&
+           !part->restarts->ranks[index].has_joined &&
+           part->restarts->ranks[index].count < part->local.spec.restarts_max;
 }
 
 uint32_t job_restart_count(const struct job_part *part, uint32_t index)
 {
     assert(index < part->local.count);
-    return part->restarts != NULL ? part->restarts[index].count : 0;
+    return part->restarts != NULL ? part->restarts->ranks[index].count : 0;
 }
 
 static uint32_t pause_ms(uint32_t count)
@@ -70,18 +87,18 @@ static uint32_t pause_ms(uint32_t count)
 /* When there is something to do next. */
 static void set_timer(const struct job_part *part, struct job_actions *actions)
 {
-    uint64_t next_ns = part->restart_report_ns;
+    uint64_t next_ns = part->restarts->report_ns;
 
     for (uint32_t i = 0; i < part->local.count; i++)
-        if (part->rank_states[i] == RANK_WAITING && part->restarts[i].due_ns < next_ns)
-            next_ns = part->restarts[i].due_ns;
+        if (part->rank_states[i] == RANK_WAITING && part->restarts->ranks[i].due_ns < next_ns)
+            next_ns = part->restarts->ranks[i].due_ns;
     job_actions_timer(actions, part->local.number, next_ns);
 }
 
 void job_restart_wait(struct job_part *part, uint32_t index, const struct job_failure *failure,
                       uint64_t now_ns, struct job_actions *actions)
 {
-    struct job_restart *restart = &part->restarts[index];
+    struct job_restart *restart = &part->restarts->ranks[index];
     uint32_t delay_ms;
 
     assert(part->rank_states[index] == RANK_RUNNING && !restart->has_joined);
@@ -91,15 +108,15 @@ void job_restart_wait(struct job_part *part, uint32_t index, const struct job_fa
     restart->failure_code = failure->code;
     delay_ms = pause_ms(restart->count);
     restart->due_ns = now_ns + delay_ms * NS_PER_MS;
-    if (part->restart_report_ns == UINT64_MAX) {
-        part->restart_report_ns = now_ns + GATHER_MS * NS_PER_MS;
-        part->restarted.failure = *failure;
-        part->restarted.failure.number = part->local.number;
-        part->restarted.failure.place = part->instance->place;
-        part->restarted.count = restart->count;
-        part->restarted.delay_ms = delay_ms;
+    if (part->restarts->report_ns == UINT64_MAX) {
+        part->restarts->report_ns = now_ns + GATHER_MS * NS_PER_MS;
+        part->restarts->told.failure = *failure;
+        part->restarts->told.failure.number = part->local.number;
+        part->restarts->told.failure.place = part->instance->place;
+        part->restarts->told.count = restart->count;
+        part->restarts->told.delay_ms = delay_ms;
     }
-    ranges_add(&part->restarted.ranks, failure->rank, failure->rank);
+    ranges_add(&part->restarts->told.ranks, failure->rank, failure->rank);
     set_timer(part, actions);
 }
 
@@ -109,7 +126,7 @@ int job_restart_joined(struct job_part *part, uint32_t index, struct job_failure
 
     if (part->restarts == NULL)
         return 0;
-    restart = &part->restarts[index];
+    restart = &part->restarts->ranks[index];
     restart->has_joined = 1;
     if (part->rank_states[index] != RANK_WAITING)
         return 0;
@@ -128,13 +145,13 @@ void job_restart_explain(const struct job_part *part, uint32_t index, struct job
     if (part->restarts == NULL ||
         (failure->kind != JOB_FAILURE_EXIT && failure->kind != JOB_FAILURE_SIGNAL))
         return;
-    if (!part->restarts[index].has_joined && count == 0)
+    if (!part->restarts->ranks[index].has_joined && count == 0)
         return;
     if (failure->kind == JOB_FAILURE_SIGNAL && failure->detail[0] == '\0')
         snprintf(failure->detail, sizeof(failure->detail), "signal %d (%s)", failure->code,
                  strsignal(failure->code));
     length = strlen(failure->detail);
-    if (part->restarts[index].has_joined)
+    if (part->restarts->ranks[index].has_joined)
         snprintf(failure->detail + length, sizeof(failure->detail) - length,
                  "; it had connected to PMI, so it is not restarted");
     else
@@ -146,12 +163,12 @@ static void report(struct job_part *part, struct job_actions *actions)
 {
     struct buffer payload = {0};
 
-    job_restarted_encode(&part->restarted, &payload);
+    job_restarted_encode(&part->restarts->told, &payload);
     job_actions_add(actions, JOB_ACTION_SEND, part->local.number)->message =
         message_from_buffer(&payload);
     buffer_fini(&payload);
-    ranges_clear(&part->restarted.ranks);
-    part->restart_report_ns = UINT64_MAX;
+    ranges_clear(&part->restarts->told.ranks);
+    part->restarts->report_ns = UINT64_MAX;
 }
 
 static void start_again(struct job_part *part, uint32_t index, struct job_actions *actions)
@@ -167,10 +184,10 @@ void job_restart_time(struct job_part *part, uint64_t now_ns, struct job_actions
 {
     if (part->restarts == NULL)
         return;
-    if (part->restart_report_ns <= now_ns)
+    if (part->restarts->report_ns <= now_ns)
         report(part, actions);
     for (uint32_t i = 0; i < part->local.count; i++)
-        if (part->rank_states[i] == RANK_WAITING && part->restarts[i].due_ns <= now_ns)
+        if (part->rank_states[i] == RANK_WAITING && part->restarts->ranks[i].due_ns <= now_ns)
             start_again(part, i, actions);
     set_timer(part, actions);
 }
@@ -185,7 +202,7 @@ void job_restart_cancel(struct job_part *part, struct job_actions *actions)
         part->rank_states[i] = RANK_ENDED;
         part->ended++;
     }
-    ranges_clear(&part->restarted.ranks);
-    part->restart_report_ns = UINT64_MAX;
+    ranges_clear(&part->restarts->told.ranks);
+    part->restarts->report_ns = UINT64_MAX;
     set_timer(part, actions);
 }

@@ -21,7 +21,7 @@ enum rank_state {
     RANK_ENDED
 };
 
-struct job_restart;
+struct job_restarts;
 
 enum job_part_phase {
     JOB_PART_STARTING, /* some ranks have neither been started nor failed to */
@@ -43,7 +43,7 @@ struct job_part {
     uint32_t reported;    /* started or failed to */
     uint32_t started;     /* of those, running or ended */
     uint32_t ended;
-    struct job_launched launched;
+    struct job_failure *start_failure; /* the first, or NULL */
     struct job_ended summary;
     struct ranges ended_places; /* participants in the ENDED gather ... */
     uint32_t ended_generation;  /* ... of this generation */
@@ -55,12 +55,10 @@ struct job_part {
     uint8_t failure_sent;
     uint8_t starts_cancelled;
     uint8_t missed;
-    uint8_t discard;                /* the remaining output is not waited for */
-    uint8_t is_gone;                /* the helper has nothing of it left */
-    uint8_t is_sealed;              /* with restarts: no rank is started again */
-    struct job_restart *restarts;   /* per local rank; NULL: none is started again */
-    struct job_restarted restarted; /* ranks of which the user will hear ... */
-    uint64_t restart_report_ns;     /* ... then; UINT64_MAX: there are none */
+    uint8_t discard;               /* the remaining output is not waited for */
+    uint8_t is_gone;               /* the helper has nothing of it left */
+    uint8_t is_sealed;             /* with restarts: no rank is started again */
+    struct job_restarts *restarts; /* of its ranks; NULL: none is started again */
 };
 
 /* A survey of this node for a job. */
