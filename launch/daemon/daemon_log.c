@@ -50,6 +50,17 @@ static void log_line(void *context, enum log_level level, const char *line)
     daemon->logging = 0;
 }
 
+/* Names are used again by nodes that are added later, places are not. */
+static char *path_of(const struct daemon *daemon, uint32_t place, const char *name)
+{
+    const struct instance_spec *instance = &daemon->record.instance;
+    char *later = place >= instance->places ? memory_printf("%s.%u", name, place) : NULL;
+    char *path = log_file_path(instance->log, instance->session, later != NULL ? later : name);
+
+    free(later);
+    return path;
+}
+
 int daemon_log_open(struct daemon *daemon, struct error *error)
 {
     const struct instance_spec *instance = &daemon->record.instance;
@@ -61,8 +72,8 @@ int daemon_log_open(struct daemon *daemon, struct error *error)
         return 0;
     }
     log_set_sink(log_line, daemon, LOG_LEVEL_DEBUG);
-    path = log_file_path(instance->log, instance->session,
-                         daemon->record.place > 0 ? daemon->record.name : "root");
+    path = path_of(daemon, daemon->record.place,
+                   daemon->record.place > 0 ? daemon->record.name : "root");
     daemon->log_file = log_file_open(path, error);
     free(path);
     if (daemon->log_file == NULL)
@@ -89,10 +100,9 @@ static void quote_line(struct daemon *daemon, const char *name, const char *line
     free(text);
 }
 
-static void quote(struct daemon *daemon, const char *name)
+static void quote(struct daemon *daemon, uint32_t place, const char *name)
 {
-    const struct instance_spec *instance = &daemon->record.instance;
-    char *path = log_file_path(instance->log, instance->session, name);
+    char *path = path_of(daemon, place, name);
     struct buffer text = {0};
     char *why, *line, *next;
     int rc = log_file_tail(path, QUOTED_LINES_MAX, &text);
@@ -114,16 +124,17 @@ static void quote(struct daemon *daemon, const char *name)
 void daemon_log_lost(void *context, const struct ranges *places)
 {
     struct daemon *daemon = context;
+    const struct allocation *roster = instance_roster(daemon_core_instance(daemon->core));
     uint32_t place = 1, quoted = 0;
     char name[HOST_NAME_BYTES_MAX + 1];
 
-    assert(daemon->roster != NULL);
+    assert(roster != NULL);
     if (daemon->record.instance.log == NULL)
         return;
     for (; ranges_next(places, place, &place) && quoted < QUOTED_DAEMONS_MAX; place++, quoted++) {
-        if (place > allocation_nodes(daemon->roster))
+        if (place > allocation_nodes(roster))
             return;
-        hostlist_name(daemon->roster->names, place - 1, name);
-        quote(daemon, name);
+        hostlist_name(roster->names, place - 1, name);
+        quote(daemon, place, name);
     }
 }

@@ -52,6 +52,10 @@ refuses 125 "option --log: 'here' is not an absolute path" "a relative path" run
 rm -f "$logs"/*
 dir=$("$banyan" start --daemonize --virtual-nodes 2 --log "$logs")
 run "$banyan" run --instance "$dir" -n 2 true </dev/null
+"$banyan" node remove --instance "$dir" v2 </dev/null
+run "$banyan" node add --instance "$dir" v2 </dev/null
+is "$status $err" "0 " "a node is added under a name that was used before"
+is "$(find "$logs" -name '*-v2*.log' | wc -l)" 2 "with a log beside the other"
 run "$banyan" stop --instance "$dir" </dev/null
 like "$(of v1)" 'job 1: rank 0 exited with status 0' "an instance has logs, too"
 nothing_left_within 60 none "nothing is left"
