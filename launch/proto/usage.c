@@ -62,8 +62,8 @@ void usage_add(struct usage *usage, uint32_t rank, const struct usage_rank *what
 
 void usage_merge(struct usage *usage, const struct usage *other)
 {
-    if (other->ranks == 0)
-        return;
+    if (other->ranks == 0 || other->ranks > UINT32_MAX - usage->ranks)
+        return; /* more ranks than a job has: another node is wrong */
     for (uint32_t i = 0; i < USAGE_KIND_COUNT; i++) {
         fold_extend(&usage->folds[i], usage->ranks == 0, &other->folds[i]);
         for (uint32_t range = 0; range < USAGE_RANGES; range++)

@@ -63,6 +63,8 @@ void usage_decode(struct wire_reader *reader, struct usage *ret_usage)
 {
     memset(ret_usage, 0, sizeof(*ret_usage));
     ret_usage->ranks = (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
+    if (ret_usage->ranks == 0)
+        wire_fail(reader);
     for (uint32_t i = 0; i < USAGE_KIND_COUNT && wire_status(reader) == 0; i++)
         get_fold(reader, ret_usage->ranks, &ret_usage->folds[i]);
 }

@@ -103,6 +103,9 @@ static void check_wire(void)
     struct buffer bytes = {0};
     int refused = 1;
 
+    usage_encode(usage, &bytes);
+    ok(decode(back, bytes.data, bytes.length_bytes) < 0, "of nobody nothing is sent");
+    buffer_clear(&bytes);
     for (uint32_t rank = 0; rank < 64; rank++)
         add(usage, rank, (uint64_t)1 << rank);
     usage_encode(usage, &bytes);
