@@ -221,9 +221,18 @@ static struct source_piece *piece_find(const struct input_source *source, uint32
 static void places_lost(struct daemon_core *core, struct input_source *source,
                         const struct ranges *places)
 {
+    struct list_link *node, *spare;
+
+    if (!ranges_overlap_set(&source->places, places))
+        return;
     ranges_remove_all(&source->places, places);
-    if (ranges_is_empty(&source->places))
+    if (ranges_is_empty(&source->places)) {
         source_drop(core, source);
+        return;
+    }
+    /* Now, in their order, since reports of pieces that come later are of those before, too. */
+    list_for_each(&source->pieces, node, spare)
+        ask_again(core, source, list_entry(node, struct source_piece, node));
 }
 
 void daemon_core_input_result(struct daemon_core *core, const struct daemon_event *event)

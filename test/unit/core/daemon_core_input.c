@@ -277,6 +277,34 @@ static void test_loss(void)
     teardown();
 }
 
+/* Reports of later pieces are of the ones before, too: so no older one may be asked about after a newer one. */
+static void test_order(void)
+{
+    struct ranges lost = {0};
+
+    setup();
+    ranges_add(&lost, 1, 1);
+    client_sends(5);
+    client_sends(6);
+    buffer_clear(&calls);
+    daemon_core_input_lost(root, &lost);
+    heard("to 3 places\nto 3 places\n", "what is under way is asked about again at once");
+    client_sends(7);
+    heard("to 3 places\n7 bytes\n", "before what comes then");
+    result(1, -EHOSTDOWN, &lost);
+    result(2, -EHOSTDOWN, &lost);
+    heard("", "the old reports come to nothing");
+    ranks_take(18);
+    buffer_clear(&calls);
+    result(3, 0, NULL);
+    result(4, 0, NULL);
+    result(5, 0, NULL);
+    daemon_core_input_lost(root, &lost);
+    heard("", "and once all have it nothing is asked");
+    ranges_fini(&lost);
+    teardown();
+}
+
 static void test_again(void)
 {
     struct ranges lost = {0};
@@ -344,6 +372,7 @@ int main(void)
     test_good();
     test_window();
     test_loss();
+    test_order();
     test_again();
     test_ends();
     lone_core_close();
