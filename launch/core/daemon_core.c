@@ -216,6 +216,7 @@ static void on_complete(struct daemon_core *core, const struct daemon_event *eve
     struct job_event complete = {.kind = JOB_EVENT_COMPLETE};
 
     (void)event;
+    core->was_complete = true;
     daemon_core_job(core, &complete);
     if (instance_is_up(core->instance))
         stage_root_up(core->stage);
@@ -346,6 +347,9 @@ static void on_timer(struct daemon_core *core, const struct daemon_event *event)
         break;
     case DAEMON_TIMER_LOAD:
         daemon_core_load_due(core);
+        break;
+    case DAEMON_TIMER_ADD:
+        daemon_core_add_due(core);
         break;
     case DAEMON_TIMER_INPUT:
         daemon_core_input_due(core);

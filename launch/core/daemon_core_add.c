@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "launch/core/daemon_core_internal.h"
 #include "launch/core/stage_root.h"
 #include "launch/job/clients.h"
@@ -241,12 +242,23 @@ static struct addition *starting(const struct daemon_core *core, uint32_t place)
                : NULL;
 }
 
+/* Of what starts or connects last something else must be heard soon: starters have their own time-out,
+ * which says more, but not once a daemon has connected. */
+static void expect_more(struct daemon_core *core)
+{
+    core->ops->timer(core->context, DAEMON_TIMER_ADD, 0,
+                     core->ops->now_ns(core->context) +
+                         (core->spec->start_timeout_s + 1) * (uint64_t)NS_PER_S);
+}
+
 void daemon_core_add_linked(struct daemon_core *core, uint32_t place)
 {
     struct addition *addition = starting(core, place);
 
-    if (addition != NULL)
-        ranges_remove(&addition->waiting, place, place);
+    if (addition == NULL)
+        return;
+    ranges_remove(&addition->waiting, place, place);
+    expect_more(core);
 }
 
 void daemon_core_add_failed(struct daemon_core *core, uint32_t place, const char *why)
@@ -278,6 +290,27 @@ void daemon_core_add_lost(struct daemon_core *core, const struct ranges *places)
     }
 }
 
+void daemon_core_add_due(struct daemon_core *core)
+{
+    struct addition *addition = first_addition(core);
+    struct ranges absent = {0};
+    uint32_t place = 0;
+    char why[64];
+
+    if (addition == NULL || addition->phase != ADD_STARTING)
+        return;
+    snprintf(why, sizeof(why), "it has not joined within %u s (--start-timeout)",
+             core->spec->start_timeout_s);
+    core->tree->missing(core->tree_context, &absent);
+    ranges_clip(&absent, addition->places.first, addition->places.last);
+    for (; ranges_next(&absent, place, &place); place++) {
+        ranges_remove(&addition->unstarted, place, place);
+        daemon_core_add_failed(core, place, why);
+        core->tree->place_failed(core->tree_context, place);
+    }
+    ranges_fini(&absent);
+}
+
 /* ---- how it goes on ---- */
 
 static bool begin(struct daemon_core *core, struct addition *addition)
@@ -307,6 +340,7 @@ static void start_some(struct daemon_core *core, struct addition *addition)
         ranges_remove(&addition->unstarted, place, place);
         ranges_add(&addition->waiting, place, place);
         core->ops->starter->start_new(core->context, place);
+        expect_more(core);
     }
 }
 

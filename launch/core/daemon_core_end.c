@@ -18,8 +18,7 @@
 
 static void set_patience(struct daemon_core *core)
 {
-    bool is_incomplete = daemon_core_is_root(core) &&
-                         (core->tree == NULL || !core->tree->is_complete(core->tree_context));
+    bool is_incomplete = daemon_core_is_root(core) && !core->was_complete;
     uint64_t patience_ms = is_incomplete ? END_PATIENCE_INCOMPLETE_MS : END_PATIENCE_MS;
 
     core->ops->timer(core->context, DAEMON_TIMER_END, 0,

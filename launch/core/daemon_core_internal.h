@@ -61,6 +61,7 @@ struct daemon_core {
     struct list kept;            /* struct kept_event: posted from within a step */
     bool is_stepping;
     bool has_joined;
+    bool was_complete; /* root: the tree, at its beginning; nodes may be added since */
     bool has_failed;
 };
 
@@ -232,6 +233,8 @@ void daemon_core_add_linked(struct daemon_core *core, uint32_t place);
 void daemon_core_add_failed(struct daemon_core *core, uint32_t place, const char *why);
 void daemon_core_add_lost(struct daemon_core *core, const struct ranges *places);
 void daemon_core_add_gone(struct daemon_core *core, uint32_t client);
+/* Its time is up. */
+void daemon_core_add_due(struct daemon_core *core);
 void daemon_core_add_close(struct daemon_core *core);
 
 /* daemon_core_activity.c: what ranks are doing. */

@@ -107,8 +107,7 @@ static void run_at_root(struct daemon_core *core, const struct job_action *actio
     assert(daemon_core_is_root(core));
     switch (action->kind) {
     case JOB_ACTION_LEAVE:
-        daemon_core_end_leave(
-            core, core->tree->is_complete(core->tree_context) ? LEAVE_MS : LEAVE_INCOMPLETE_MS);
+        daemon_core_end_leave(core, core->was_complete ? LEAVE_MS : LEAVE_INCOMPLETE_MS);
         break;
     case JOB_ACTION_LEAVE_OUT:
         leave_out(core, &action->places);

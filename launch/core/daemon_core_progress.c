@@ -119,13 +119,15 @@ static void poll_free(struct progress_poll *poll)
 
 static void count_nodes(struct daemon_core *core, struct progress *progress)
 {
-    struct ranges absent = {0};
+    struct ranges nodes = {0}, absent = {0};
 
-    progress->nodes = core->spec->places - 1;
+    instance_nodes_all(core->instance, &nodes);
+    progress->nodes = (uint32_t)ranges_count(&nodes);
     core->tree->missing(core->tree_context, &absent);
     instance_lost_places(core->instance, &absent);
-    ranges_clip(&absent, 1, progress->nodes);
-    progress->nodes_up = progress->nodes - (uint32_t)ranges_count(&absent);
+    ranges_remove_all(&nodes, &absent);
+    progress->nodes_up = (uint32_t)ranges_count(&nodes);
+    ranges_fini(&nodes);
     ranges_fini(&absent);
 }
 
@@ -148,8 +150,7 @@ static void answer(struct daemon_core *core, uint32_t client, uint32_t request, 
 
     count_nodes(core, &progress);
     if (count == NULL) {
-        progress.phase =
-            core->tree->is_complete(core->tree_context) ? PROGRESS_WAITS : PROGRESS_NODES;
+        progress.phase = instance_is_up(core->instance) ? PROGRESS_WAITS : PROGRESS_NODES;
     } else {
         progress.processes = map != NULL ? map->processes : 0;
         if (count->started <= progress.processes)

@@ -110,6 +110,11 @@ static void on_load_timer(void *context)
     timer_over(context, DAEMON_TIMER_LOAD, 0);
 }
 
+static void on_add_timer(void *context)
+{
+    timer_over(context, DAEMON_TIMER_ADD, 0);
+}
+
 static void on_input_timer(void *context)
 {
     timer_over(context, DAEMON_TIMER_INPUT, 0);
@@ -124,6 +129,7 @@ static void open_timers(struct daemon *daemon)
     daemon->timers[DAEMON_TIMER_ACTIVITY] =
         loop_timer_create(daemon->loop, on_activity_timer, daemon);
     daemon->timers[DAEMON_TIMER_LOAD] = loop_timer_create(daemon->loop, on_load_timer, daemon);
+    daemon->timers[DAEMON_TIMER_ADD] = loop_timer_create(daemon->loop, on_add_timer, daemon);
     daemon->timers[DAEMON_TIMER_INPUT] = loop_timer_create(daemon->loop, on_input_timer, daemon);
 }
 
@@ -140,6 +146,7 @@ static void close_timers(struct daemon *daemon)
     loop_timer_destroy(daemon->timers[DAEMON_TIMER_NAMES]);
     loop_timer_destroy(daemon->timers[DAEMON_TIMER_ACTIVITY]);
     loop_timer_destroy(daemon->timers[DAEMON_TIMER_LOAD]);
+    loop_timer_destroy(daemon->timers[DAEMON_TIMER_ADD]);
     loop_timer_destroy(daemon->timers[DAEMON_TIMER_INPUT]);
 }
 

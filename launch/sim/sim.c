@@ -311,7 +311,7 @@ struct sim_machine *sim_machine_create(const struct sim_machine_config *config,
     machine->watch = watch;
     machine->context = context;
     machine->sim = virtual_network_create(&world);
-    machine->timer_ns = machine->stalls_ns = UINT64_MAX;
+    machine->timer_ns = machine->stalls_ns = machine->add_ns = UINT64_MAX;
     list_init(&machine->sent);
     random_init(&machine->random, config->seed ^ 0x6a6f6273ull);
     instance_spec_init(&machine->instance);

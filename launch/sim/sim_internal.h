@@ -132,6 +132,7 @@ struct sim_machine {
     uint32_t clients_count;
     uint64_t timer_ns;  /* of the root's instance; UINT64_MAX: none */
     uint64_t stalls_ns; /* DAEMON_TIMER_STALLS; likewise */
+    uint64_t add_ns;    /* DAEMON_TIMER_ADD; likewise */
     uint32_t up;        /* daemons that are */
 };
 

@@ -64,6 +64,18 @@ static void call_stalls_timer(void *context, uint64_t deadline_ns)
     timer_over(root, DAEMON_TIMER_STALLS, 0);
 }
 
+static void call_add_timer(void *context, uint64_t deadline_ns)
+{
+    struct sim_machine *machine = context;
+    struct sim_daemon *root = &machine->daemons[0];
+
+    if (deadline_ns != machine->add_ns ||
+        sim_daemon_defers(root, call_add_timer, context, deadline_ns))
+        return;
+    machine->add_ns = UINT64_MAX;
+    timer_over(root, DAEMON_TIMER_ADD, 0);
+}
+
 static void call_end_timer(void *context, uint64_t deadline_ns)
 {
     struct sim_daemon *daemon = context;
@@ -119,10 +131,12 @@ static void ops_timer(void *context, enum daemon_timer timer, uint32_t number, u
     struct sim_job *job = number > 0 ? machine->jobs[number - 1] : NULL;
     uint64_t *deadline = timer == DAEMON_TIMER_END      ? &daemon->end_timer_ns
                          : timer == DAEMON_TIMER_STALLS ? &machine->stalls_ns
+                         : timer == DAEMON_TIMER_ADD    ? &machine->add_ns
                          : job != NULL                  ? &job->timer_ns
                                                         : &machine->timer_ns;
     virtual_network_call_function *call = timer == DAEMON_TIMER_END      ? call_end_timer
                                           : timer == DAEMON_TIMER_STALLS ? call_stalls_timer
+                                          : timer == DAEMON_TIMER_ADD    ? call_add_timer
                                           : job != NULL                  ? call_job_timer
                                                                          : call_instance_timer;
     void *owner = timer == DAEMON_TIMER_END ? (void *)daemon

@@ -23,6 +23,8 @@ static struct buffer heard;  /* what clients are answered, "2: " before it */
 static struct buffer called; /* what the tree and the starter are asked for */
 static uint32_t population;
 static bool is_complete, has_no_room;
+static struct ranges missing; /* have not joined */
+static uint64_t due_ns;
 
 /* ---- the machine ---- */
 
@@ -57,6 +59,8 @@ static void client_send(void *context, uint32_t client, uint8_t type, const void
 
 static void set_timer(void *context, enum daemon_timer timer, uint32_t job, uint64_t deadline_ns)
 {
+    if (timer == DAEMON_TIMER_ADD)
+        due_ns = deadline_ns;
 }
 
 static void renew_credit(void *context)
@@ -149,11 +153,17 @@ static void tree_place_failed(void *context, uint32_t place)
     buffer_printf(&called, "failed %u ", place);
 }
 
+static void tree_missing(void *context, struct ranges *ret_places)
+{
+    ranges_copy(ret_places, &missing);
+}
+
 static const struct daemon_tree_ops tree_ops = {.broadcast = tree_broadcast,
                                                 .shrink = tree_shrink,
                                                 .grow = tree_grow,
                                                 .has_room = tree_has_room,
                                                 .is_complete = tree_is_complete,
+                                                .missing = tree_missing,
                                                 .place_failed = tree_place_failed};
 
 /* ---- what happens ---- */
@@ -345,6 +355,36 @@ static void test_gone(void)
     daemon_core_destroy(core);
 }
 
+/* A daemon that connects and never joins. */
+static void test_due(void)
+{
+    struct daemon_event due = {.kind = DAEMON_EVENT_TIMER, .id = DAEMON_TIMER_ADD};
+    struct daemon_core *core = begin(true);
+
+    due_ns = 0;
+    adds(core, CLIENT, "m[1-2]");
+    ok(due_ns > 0, "something must be heard within some time");
+    links(core, 5);
+    due_ns = 0;
+    links(core, 6);
+    ok(due_ns > 0, "and once more when a daemon has connected");
+    ranges_add(&missing, 6, 6);
+    buffer_clear(&called);
+    daemon_core_step(core, &due);
+    calls("failed 6 ", "when that is over who has not joined is not waited for");
+    loses(core, 6, 6, false);
+    completes(core);
+    loses(core, 5, 5, true);
+    hears("2: cannot start the daemon on m2: it has not joined within 10 s (--start-timeout)\n"
+          "no node was added, also not the other 1",
+          "the client hears of it");
+    buffer_clear(&called);
+    daemon_core_step(core, &due);
+    calls("", "and nothing is due any more");
+    ranges_fini(&missing);
+    daemon_core_destroy(core);
+}
+
 /* More nodes than are started at a time. */
 static void test_many(void)
 {
@@ -367,6 +407,7 @@ int main(void)
     test_added();
     test_failed();
     test_gone();
+    test_due();
     test_many();
     lone_core_close();
     buffer_fini(&heard);
