@@ -137,6 +137,7 @@ static void say_run(struct daemon_core *core, uint8_t stage)
     control_run_encode(1, 0, &job, &payload);
     job_spec_fini(&job);
     lone_core_say(core, CLIENT, CONTROL_RUN, &payload);
+    buffer_fini(&payload);
 }
 
 static void say_stage(struct daemon_core *core, uint32_t request, enum stage_step step,
@@ -153,6 +154,7 @@ static void say_stage(struct daemon_core *core, uint32_t request, enum stage_ste
     control_request_encode(&control, &payload);
     buffer_fini(&data);
     lone_core_say(core, CLIENT, CONTROL_REQUEST, &payload);
+    buffer_fini(&payload);
 }
 
 /* All nodes have reported. */
@@ -218,6 +220,7 @@ static void test_failure(void)
     control_put_job(1, &payload);
     control_end_encode(&end, &payload);
     lone_core_say(core, CLIENT, CONTROL_END, &payload);
+    buffer_fini(&payload);
     heard("REMOVE of job 1 to 0 nodes\n", "a job that is ended before its launch leaves no files");
     daemon_core_destroy(core);
 }
