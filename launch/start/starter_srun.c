@@ -6,6 +6,8 @@
  */
 #include "config.h"
 
+#include "launch/start/starter_srun.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,13 +35,13 @@ static const char *const dropped[] = {
     "SLURM_CPU_FREQ",      "SLURM_DEPENDENCY",   "SLURM_IMMEDIATE",      "SRUN_EXPORT_ENV",
 };
 
-static int is_dropped(const char *variable)
+bool starter_srun_drops(const char *variable)
 {
     for (size_t i = 0; i < sizeof(dropped) / sizeof(dropped[0]); i++) {
         if (strncmp(variable, dropped[i], strlen(dropped[i])) == 0)
-            return 1;
+            return true;
     }
-    return 0;
+    return false;
 }
 
 /* Pointers into environ; free() the array. */
@@ -53,7 +55,7 @@ static char **srun_environment(void)
     kept = memory_allocate((count + 1) * sizeof(*kept));
     count = 0;
     for (char **variable = environ; *variable != NULL; variable++) {
-        if (!is_dropped(*variable))
+        if (!starter_srun_drops(*variable))
             kept[count++] = *variable;
     }
     kept[count] = NULL;

@@ -18,6 +18,7 @@
 #include "alloc/placement_map.h"
 #include "base/memory.h"
 #include "base/time.h"
+#include "launch/cli/client/caller_signal.h"
 #include "launch/cli/client/direct_script.h"
 #include "launch/cli/client/direct_srun.h"
 #include "launch/cli/client/output_files.h"
@@ -31,6 +32,15 @@
 #define QUEUE_BYTES_MAX     (4u * 1024 * 1024)
 #define EARLY_BYTES_MAX     4096u /* of what comes before the mark */
 #define DRAIN_MS            1000u /* for output of what a process has left */
+#define DRAIN_READS_MAX     64u   /* of what is in a pipe */
+#define PIPE_TOO_SMALL                                                 \
+    "its environment does not fit into a pipe: export less of it, or " \
+    "raise /proc/sys/fs/pipe-max-size or pipe-user-pages-soft"
+#define LEAVE_MS     2000u /* for an agent to hand on what kills its process */
+#define CUT_SHORT_MS 5000u
+
+static const int end_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+#define END_SIGNALS (sizeof(end_signals) / sizeof(end_signals[0]))
 
 struct direct_stream {
     struct direct_child *child;
@@ -57,6 +67,15 @@ struct direct_signal {
     int number;
 };
 
+/* The stages of the end. */
+enum direct_end {
+    DIRECT_RUNS,
+    DIRECT_ASKED,    /* SIGTERM */
+    DIRECT_KILLED,   /* SIGKILL */
+    DIRECT_LEFT,     /* the agents are left: the scripts end their processes themselves */
+    DIRECT_CUT_SHORT /* the agents are killed */
+};
+
 struct direct {
     const struct run_request *request;
     struct placement_map map;
@@ -69,13 +88,15 @@ struct direct {
     uint32_t living;
     uint32_t open_streams;
     uint32_t status;
-    bool is_ending;
+    enum direct_end end;
     bool is_paused;
+    bool is_by_user; /* that it ends */
+    bool has_moved;  /* output, since on_drain */
     struct loop_timer *timeout;
     struct loop_timer *patience;
     struct loop_timer *drain;
     struct loop_signal *child_signal;
-    struct direct_signal signals[4];
+    struct direct_signal signals[END_SIGNALS];
 };
 
 static void start_more(struct direct *direct);
@@ -104,37 +125,69 @@ static void close_input(struct direct_child *child)
     child->input = -1;
 }
 
-/* All are asked to end, by the end of their scripts' input; agents that have not reached their node are killed. */
-static void end_all(struct direct *direct)
+/* The script sends the signal on.  If it cannot be written to, the end of its input ends the process. */
+static void send_signal(struct direct_child *child, const char *line)
 {
-    if (direct->is_ending)
-        return;
-    direct->is_ending = true;
-    for (uint32_t i = 0; i < direct->next; i++) {
-        struct direct_child *child = &direct->children[i];
-
+    if (child->input >= 0 && write(child->input, line, strlen(line)) != (ssize_t)strlen(line))
         close_input(child);
-        if (child->pid > 0 && !child->has_started)
-            (void)kill(-child->pid, SIGTERM);
-    }
-    loop_timer_set(direct->patience,
-                   loop_now_ns() +
-                       (direct->request->instance.kill_grace_ms + 5000) * (uint64_t)NS_PER_MS);
 }
 
-static void on_patience(void *context)
+/* A script ignores SIGTERM, so that only an agent that has not reached its node, or a real ssh, ends by it. */
+static void leave_agent(struct direct_child *child)
+{
+    close_input(child);
+    (void)kill(-child->pid, SIGTERM);
+}
+
+static void end_child(struct direct_child *child, enum direct_end end)
+{
+    switch (end) {
+    case DIRECT_ASKED:
+        if (child->has_started)
+            send_signal(child, "TERM\n");
+        else
+            leave_agent(child);
+        break;
+    case DIRECT_KILLED:
+        send_signal(child, "KILL\n");
+        break;
+    case DIRECT_LEFT:
+        leave_agent(child);
+        break;
+    default:
+        (void)kill(-child->pid, SIGKILL);
+    }
+}
+
+/* One step further; the next one comes by itself.  The last one only after the scripts have had time to kill their
+ * processes, which nobody else would: these are in sessions of theirs. */
+static void end_further(void *context)
 {
     struct direct *direct = context;
+    const uint64_t grace_ms = direct->request->instance.kill_grace_ms;
+    const uint64_t wait_ms[] = {[DIRECT_ASKED] = grace_ms,
+                                [DIRECT_KILLED] = LEAVE_MS,
+                                [DIRECT_LEFT] = grace_ms + grace_ms / 4 + CUT_SHORT_MS,
+                                [DIRECT_CUT_SHORT] = CUT_SHORT_MS};
 
+    if (direct->end < DIRECT_CUT_SHORT)
+        direct->end++;
     for (uint32_t i = 0; i < direct->next; i++)
         if (direct->children[i].pid > 0)
-            (void)kill(-direct->children[i].pid, SIGKILL);
+            end_child(&direct->children[i], direct->end);
+    loop_timer_set(direct->patience, loop_now_ns() + wait_ms[direct->end] * NS_PER_MS);
+}
+
+static void end_all(struct direct *direct)
+{
+    if (direct->end == DIRECT_RUNS)
+        end_further(direct);
 }
 
 /* The first reason counts and is said. */
 static void fail(struct direct *direct, uint32_t status, const char *text)
 {
-    if (!direct->is_ending) {
+    if (direct->end == DIRECT_RUNS) {
         direct->status = status;
         output_writer_release(direct->writer);
         output_writer_message(direct->writer, text);
@@ -145,7 +198,7 @@ static void fail(struct direct *direct, uint32_t status, const char *text)
 static void check_end(struct direct *direct)
 {
     direct_check(direct);
-    if (direct->living > 0 || (!direct->is_ending && direct->next < direct->map.processes))
+    if (direct->living > 0 || (direct->end == DIRECT_RUNS && direct->next < direct->map.processes))
         return;
     if (direct->open_streams == 0 && output_writer_queued(direct->writer) == 0)
         loop_stop(direct->loop);
@@ -160,17 +213,6 @@ static void stream_close(struct direct_stream *stream)
     stream->watch = NULL;
     assert(stream->child->direct->open_streams > 0);
     stream->child->direct->open_streams--;
-}
-
-static void on_drain(void *context)
-{
-    struct direct *direct = context;
-
-    for (uint32_t i = 0; i < direct->next; i++)
-        for (int s = 0; s < 2; s++)
-            stream_close(&direct->children[i].streams[s]);
-    output_writer_release(direct->writer);
-    check_end(direct);
 }
 
 /* ---- output ---- */
@@ -193,6 +235,14 @@ static void put_output(struct direct_stream *stream, const void *data, size_t by
     output_writer_put(direct->writer, &piece);
 }
 
+/* Output may come of what the last process has left, but not for long. */
+static void await_drain(struct direct *direct)
+{
+    direct->has_moved = false;
+    if (direct->living == 0)
+        loop_timer_set(direct->drain, loop_now_ns() + DRAIN_MS * NS_PER_MS);
+}
+
 static void set_reading(struct direct *direct, bool reads)
 {
     direct->is_paused = !reads;
@@ -207,8 +257,11 @@ static void on_written(void *context, size_t bytes)
     struct direct *direct = context;
 
     (void)bytes;
-    if (direct->is_paused && output_writer_queued(direct->writer) < QUEUE_BYTES_MAX / 2)
+    direct->has_moved = true;
+    if (direct->is_paused && output_writer_queued(direct->writer) < QUEUE_BYTES_MAX / 2) {
         set_reading(direct, true);
+        await_drain(direct);
+    }
     check_end(direct);
 }
 
@@ -217,10 +270,11 @@ static void on_write_failed(void *context, const struct error *error)
     struct direct *direct = context;
 
     if (error->code == -EPIPE)
-        direct->status = direct->is_ending ? direct->status : EXIT_STATUS_SIGNAL + SIGPIPE;
+        direct->status = direct->end != DIRECT_RUNS ? direct->status : EXIT_STATUS_SIGNAL + SIGPIPE;
     else
         fail(direct, EXIT_STATUS_FAILED, error->text);
     end_all(direct);
+    check_end(direct);
 }
 
 /* What was printed before the mark goes to nobody, but errors are put out after it. */
@@ -264,22 +318,20 @@ static void take_early(struct direct_stream *stream, const char *data, size_t by
     }
 }
 
-static void on_output(void *context, int fd, unsigned int ready)
+/* Returns false if there is no more now, or at all. */
+static bool stream_read(struct direct_stream *stream)
 {
-    struct direct_stream *stream = context;
     struct direct *direct = stream->child->direct;
     static char data[READ_BYTES];
-    ssize_t bytes = read(fd, data, sizeof(data));
+    ssize_t bytes = read(stream->fd, data, sizeof(data));
 
-    (void)ready;
     if (bytes < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
+        return errno == EINTR;
     if (bytes <= 0) {
         if (stream->is_inside)
             put_output(stream, NULL, 0);
         stream_close(stream);
-        check_end(direct);
-        return;
+        return false;
     }
     if (stream->child->has_started)
         put_output(stream, data, (size_t)bytes);
@@ -287,6 +339,45 @@ static void on_output(void *context, int fd, unsigned int ready)
         take_early(stream, data, (size_t)bytes);
     if (!direct->is_paused && output_writer_queued(direct->writer) > QUEUE_BYTES_MAX)
         set_reading(direct, false);
+    return true;
+}
+
+static void on_output(void *context, int fd, unsigned int ready)
+{
+    struct direct_stream *stream = context;
+
+    (void)ready;
+    assert(fd == stream->fd);
+    (void)stream_read(stream);
+    check_end(stream->child->direct);
+}
+
+/* All that is in the pipe, unless somebody keeps filling it. */
+static void stream_drain(struct direct_stream *stream)
+{
+    for (uint32_t i = 0; i < DRAIN_READS_MAX && stream->watch != NULL; i++)
+        if (!stream_read(stream))
+            return;
+}
+
+/* No process lives: all is read, at the reader's pace, and then the pipes are left to the processes that still hold them.  A user
+ * who ends the run does not wait for a reader that does not read. */
+static void on_drain(void *context)
+{
+    struct direct *direct = context;
+    bool is_stuck = direct->is_by_user && !direct->has_moved &&
+                    (direct->is_paused || direct->open_streams == 0);
+
+    if (is_stuck && output_writer_queued(direct->writer) > 0)
+        output_writer_discard(direct->writer);
+    for (uint32_t i = 0; i < 2 * direct->next && !direct->is_paused; i++)
+        stream_drain(&direct->children[i / 2].streams[i % 2]);
+    for (uint32_t i = 0; i < 2 * direct->next && !direct->is_paused; i++)
+        stream_close(&direct->children[i / 2].streams[i % 2]);
+    if (!direct->is_paused)
+        output_writer_release(direct->writer);
+    await_drain(direct);
+    check_end(direct);
 }
 
 /* ---- processes ---- */
@@ -339,7 +430,7 @@ static void has_ended(struct direct_child *child, int wait_status)
     uint32_t status = status_of(wait_status);
     char name[HOST_NAME_BYTES_MAX + 1], text[HOST_NAME_BYTES_MAX + 96];
 
-    if (status == 0 || direct->is_ending)
+    if (status == 0 || direct->end != DIRECT_RUNS)
         return;
     snprintf(text, sizeof(text), "rank %u on %s exited with status %u", child->rank,
              node_of(child, name), status);
@@ -358,8 +449,7 @@ static void child_ended(struct direct_child *child, int wait_status)
 
     close_input(child);
     for (int s = 1; s >= 0 && !child->has_started; s--)
-        if (child->streams[s].watch != NULL)
-            on_output(&child->streams[s], child->streams[s].fd, LOOP_READ);
+        stream_drain(&child->streams[s]);
     child->pid = 0;
     direct->living--;
     if (!child->has_started)
@@ -367,8 +457,7 @@ static void child_ended(struct direct_child *child, int wait_status)
     else
         has_ended(child, wait_status);
     start_more(direct);
-    if (direct->living == 0)
-        loop_timer_set(direct->drain, loop_now_ns() + DRAIN_MS * NS_PER_MS);
+    await_drain(direct);
     check_end(direct);
 }
 
@@ -425,6 +514,8 @@ static void become_agent(char **words, int fds[3][2], pid_t parent)
 {
     sigset_t none;
 
+    for (size_t i = 0; i < END_SIGNALS; i++)
+        (void)signal(end_signals[i], SIG_DFL);
     (void)setpgid(0, 0);
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
     if (getppid() != parent)
@@ -458,7 +549,9 @@ static int put_script(const struct direct_child *child, int fd)
     placement_map_find(&direct->map, child->rank, &node, &process.local_rank);
     direct_script_put(app, &process, (direct->request->instance.kill_grace_ms + 999) / 1000,
                       &script);
-    if (script.length_bytes > 65536 && fcntl(fd, F_SETPIPE_SZ, (int)script.length_bytes) < 0)
+    /* Where the user has many pipes already, a new one is small. */
+    if ((int)script.length_bytes > fcntl(fd, F_GETPIPE_SZ) &&
+        fcntl(fd, F_SETPIPE_SZ, (int)script.length_bytes) < 0)
         rc = -E2BIG;
     else if (write(fd, script.data, script.length_bytes) != (ssize_t)script.length_bytes)
         rc = -EIO;
@@ -501,6 +594,8 @@ static int start_child(struct direct_child *child)
         rc = pipe2(fds[i], O_CLOEXEC) < 0 ? -errno : 0;
     if (rc == 0)
         rc = put_script(child, fds[0][1]);
+    for (int i = 0; i < 3 && rc == 0; i++)
+        rc = fcntl(fds[i][i == 0], F_SETFL, O_NONBLOCK) < 0 ? -errno : 0; /* our ends */
     if (rc < 0) {
         close_pipes(fds);
         return rc;
@@ -526,16 +621,16 @@ static int start_child(struct direct_child *child)
 
 static void start_more(struct direct *direct)
 {
-    while (!direct->is_ending && direct->next < direct->map.processes &&
+    while (direct->end == DIRECT_RUNS && direct->next < direct->map.processes &&
            direct->starting < AGENTS_STARTING_MAX) {
         struct direct_child *child = &direct->children[direct->next];
-        char name[HOST_NAME_BYTES_MAX + 1], text[HOST_NAME_BYTES_MAX + 128];
+        char name[HOST_NAME_BYTES_MAX + 1], text[HOST_NAME_BYTES_MAX + 256];
         int rc = start_child(child);
 
         direct->next++;
         if (rc < 0) {
             snprintf(text, sizeof(text), "cannot start rank %u on %s: %s", child->rank,
-                     node_of(child, name), strerror(-rc));
+                     node_of(child, name), rc == -E2BIG ? PIPE_TOO_SMALL : strerror(-rc));
             fail(direct, EXIT_STATUS_FAILED, text);
             return;
         }
@@ -546,19 +641,23 @@ static void start_more(struct direct *direct)
 
 /* ---- the user ---- */
 
-/* The second one does not wait. */
+/* The second one, or SIGQUIT, does not wait, and a third one leaves the agents; SIGHUP is sent by both the kernel and the
+ * shell, so it never counts twice. */
 static void on_signal(void *context)
 {
     const struct direct_signal *signal = context;
     struct direct *direct = signal->direct;
+    bool at_once =
+        signal->number == SIGQUIT || (direct->end != DIRECT_RUNS && signal->number != SIGHUP);
 
-    if (direct->is_ending) {
-        on_patience(direct);
-        output_writer_discard(direct->writer);
-    } else {
+    if (direct->end == DIRECT_RUNS)
         direct->status = EXIT_STATUS_SIGNAL + (uint32_t)signal->number;
-        end_all(direct);
-    }
+    direct->is_by_user = true;
+    end_all(direct);
+    if (at_once && direct->end < DIRECT_LEFT)
+        end_further(direct);
+    if (at_once)
+        output_writer_discard(direct->writer);
     check_end(direct);
 }
 
@@ -567,6 +666,8 @@ static void on_timeout(void *context)
     struct direct *direct = context;
     char text[64];
 
+    if (direct->living == 0 && direct->next == direct->map.processes)
+        return; /* all have ended, and their output is being read */
     snprintf(text, sizeof(text), "timed out after %u s", direct->request->timeout_s);
     fail(direct, EXIT_STATUS_TIMED_OUT, text);
     check_end(direct);
@@ -574,7 +675,6 @@ static void on_timeout(void *context)
 
 static void direct_open(struct direct *direct, uint64_t start_ns)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
     static const struct output_writer_events events = {.written = on_written,
                                                        .failed = on_write_failed};
     const struct run_request *request = direct->request;
@@ -587,13 +687,14 @@ static void direct_open(struct direct *direct, uint64_t start_ns)
         (struct output_route){.output = &request->output, .nodes = &request->allocation};
     output_writer_route(direct->writer, &direct->route);
     direct->timeout = loop_timer_create(direct->loop, on_timeout, direct);
-    direct->patience = loop_timer_create(direct->loop, on_patience, direct);
+    direct->patience = loop_timer_create(direct->loop, end_further, direct);
     direct->drain = loop_timer_create(direct->loop, on_drain, direct);
     direct->child_signal = loop_signal_create(direct->loop, SIGCHLD, on_child, direct);
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        direct->signals[i] = (struct direct_signal){.direct = direct, .number = numbers[i]};
-        direct->signals[i].signal =
-            loop_signal_create(direct->loop, numbers[i], on_signal, &direct->signals[i]);
+    for (size_t i = 0; i < END_SIGNALS; i++) {
+        direct->signals[i] = (struct direct_signal){.direct = direct, .number = end_signals[i]};
+        if (!caller_signal_is_ignored(end_signals[i]))
+            direct->signals[i].signal =
+                loop_signal_create(direct->loop, end_signals[i], on_signal, &direct->signals[i]);
     }
     if (request->timeout_s > 0)
         loop_timer_set(direct->timeout, start_ns + request->timeout_s * (uint64_t)NS_PER_S);
@@ -619,7 +720,7 @@ static void direct_close(struct direct *direct)
         for (int s = 0; s < 2; s++)
             buffer_fini(&direct->children[i].early[s]);
     free(direct->children);
-    for (size_t i = 0; i < sizeof(direct->signals) / sizeof(direct->signals[0]); i++)
+    for (size_t i = 0; i < END_SIGNALS; i++)
         loop_signal_destroy(direct->signals[i].signal);
     loop_signal_destroy(direct->child_signal);
     loop_timer_destroy(direct->timeout);

@@ -12,11 +12,15 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "launch/start/starter_srun.h"
 
-/* What a process learns of itself; then it is the program. */
-#define SHELL_SCRIPT                                                           \
-    "export BANYAN_JOB=1 BANYAN_RANK=$SLURM_PROCID BANYAN_SIZE=$SLURM_NTASKS " \
-    "BANYAN_LOCAL_RANK=$SLURM_LOCALID BANYAN_NODE=$SLURMD_NODENAME; exec \"$0\" \"$@\""
+/* What a process learns of itself; then it is the program.  The tasks of each node are written as "2(x3),1". */
+#define SHELL_SCRIPT                                                                       \
+    "export BANYAN_JOB=1 BANYAN_RANK=$SLURM_PROCID BANYAN_SIZE=$SLURM_NTASKS "             \
+    "BANYAN_LOCAL_RANK=$SLURM_LOCALID BANYAN_NODE=$SLURMD_NODENAME "                       \
+    "BANYAN_LOCAL_SIZE=$(IFS=,; n=$SLURM_NODEID; for t in $SLURM_STEP_TASKS_PER_NODE; do " \
+    "c=1; case $t in (*x*) c=${t#*x}; c=${c%%)*};; esac; "                                 \
+    "[ $n -lt $c ] && echo ${t%%[(]*} && break; n=$((n - c)); done); exec \"$0\" \"$@\""
 
 void direct_srun_hosts(const struct run_request *request, const struct placement_map *map,
                        struct buffer *out)
@@ -29,6 +33,13 @@ void direct_srun_hosts(const struct run_request *request, const struct placement
         hostlist_name(request->allocation.names, node, name);
         buffer_printf(out, "%s\n", name);
     }
+}
+
+/* By the call of a daemon's step for this version of srun: one without an option is from before 20.11, when steps shared
+ * what they have (srun_version.h). */
+static bool has_overlap(const char *agent)
+{
+    return agent == NULL || strstr(agent, " --") != NULL;
 }
 
 static void add_word(char **words, size_t *count, char *word)
@@ -45,8 +56,11 @@ char **direct_srun_words(const struct run_request *request, const struct placeme
     assert(request->job.apps_count == 1 && !app->directory_is_template);
     while (app->argv[args] != NULL)
         args++;
-    words = memory_allocate_zeroed((args + 16) * sizeof(*words));
+    words = memory_allocate_zeroed((args + 20) * sizeof(*words));
     add_word(words, &count, memory_copy_string("srun"));
+    if (has_overlap(request->instance.agent))
+        add_word(words, &count, memory_copy_string("--overlap"));
+    add_word(words, &count, memory_copy_string("--export=ALL"));
     add_word(words, &count, memory_printf("--ntasks=%u", map->processes));
     add_word(words, &count, memory_copy_string("--distribution=arbitrary"));
     add_word(words, &count, memory_copy_string("--input=none"));
@@ -86,14 +100,39 @@ static int make_host_file(const struct run_request *request, const struct placem
     return 0;
 }
 
+/* Nothing that the job, or a step around us, left to srun is meant for this step. */
+static void drop_options(void)
+{
+    char **variable = environ;
+
+    while (*variable != NULL) {
+        char *name = memory_printf("%.*s", (int)strcspn(*variable, "="), *variable);
+
+        if (starter_srun_drops(*variable) && unsetenv(name) == 0)
+            variable = environ;
+        else
+            variable++;
+        free(name);
+    }
+}
+
+/* Of those the user may name one: SLURM_MPI_TYPE, which is forwarded by -x only. */
+static void set_variables(const struct app_spec *app)
+{
+    for (char **set = app->set; set != NULL && *set != NULL; set++)
+        if (!starter_srun_drops(*set) || strncmp(*set, "SLURM_MPI_TYPE=", 15) == 0)
+            putenv(*set);
+}
+
 int direct_srun_become(const struct run_request *request, const struct placement_map *map,
                        struct error *error)
 {
     char **words = direct_srun_words(request, map);
-    int rc = make_host_file(request, map, error);
+    int rc;
 
-    for (char **set = request->job.apps[0].set; set != NULL && *set != NULL; set++)
-        putenv(*set);
+    drop_options();
+    set_variables(&request->job.apps[0]);
+    rc = make_host_file(request, map, error);
     if (rc == 0) {
         execvp(words[0], words);
         rc = error_set(error, -errno, "cannot run srun: %s", strerror(errno));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "config.h"
 
+#include "launch/cli/client/caller_signal.h"
 #include "launch/cli/client/front_end_internal.h"
 #include "launch/cli/client/raw_terminal.h"
 #include "launch/proto/exit_status.h"
@@ -120,14 +121,6 @@ static const struct signal_rule signal_rules[] = {
     {SIGTSTP, on_stop},       {SIGCONT, on_continue},         {SIGWINCH, on_window},
 };
 
-/* What our caller ignores (nohup, a shell's background) stays ignored. */
-static int is_ignored(int number)
-{
-    struct sigaction action;
-
-    return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
-}
-
 void front_end_open_user(struct front_end *front)
 {
     signal(SIGPIPE, SIG_IGN);
@@ -135,7 +128,7 @@ void front_end_open_user(struct front_end *front)
     for (size_t i = 0; i < sizeof(signal_rules) / sizeof(signal_rules[0]); i++) {
         struct front_signal *entry = &front->signals[front->signals_count];
         assert(front->signals_count < FRONT_SIGNALS_MAX);
-        if (is_ignored(signal_rules[i].number))
+        if (caller_signal_is_ignored(signal_rules[i].number))
             continue;
         *entry = (struct front_signal){.front = front, .number = signal_rules[i].number};
         entry->watch = loop_signal_create(front->loop, signal_rules[i].number,

@@ -11,6 +11,7 @@
 #include "alloc/placement_require.h"
 #include "launch/cli/request/request_starter.h"
 #include "launch/proto/process_limits.h"
+#include "launch/start/shell_variable.h"
 #include "launch/start/starter_agent.h"
 
 #define LACKS                                                                                     \
@@ -75,6 +76,25 @@ static int check_starter(const struct instance_spec *instance, struct error *err
                      request_starter_name(instance->starter));
 }
 
+/* What the environment here has of such names is only forwarded, and is left out. */
+static int check_variables(const struct app_spec *app, struct error *error)
+{
+    for (char **variable = app->set; variable != NULL && *variable != NULL; variable++) {
+        int name_bytes = (int)strcspn(*variable, "=");
+        char *name = memory_printf("%.*s", name_bytes, *variable);
+        const char *here = getenv(name);
+        bool is_new = here == NULL || strcmp(here, *variable + name_bytes + 1) != 0;
+
+        free(name);
+        if (is_new && shell_variable_of(*variable) == SHELL_VARIABLE_IMPOSSIBLE)
+            return error_set(error, -EINVAL,
+                             "option --no-daemons: the shells that start the processes cannot set "
+                             "the variable '%.*s': only a daemon can",
+                             name_bytes < 80 ? name_bytes : 80, *variable);
+    }
+    return 0;
+}
+
 /* What a daemon does to a process before it is the program. */
 static int check_app(const struct app_spec *app, struct error *error)
 {
@@ -131,6 +151,8 @@ int request_direct_finish(const struct request_settings *settings, struct run_re
         rc = refuse("ranks are started again by a daemon", error);
     for (uint32_t i = 0; rc == 0 && i < request->job.apps_count; i++)
         rc = check_app(&request->job.apps[i], error);
+    for (uint32_t i = 0; rc == 0 && !is_srun && i < request->job.apps_count; i++)
+        rc = check_variables(&request->job.apps[i], error);
     if (rc == 0 && is_srun)
         rc = check_srun(request, error);
     if (rc < 0)
