@@ -36,6 +36,7 @@
 /* The helper's processes that are not ranks: surveys have ids from here on, the starter below. */
 #define DAEMON_SURVEY_ID 0x80000000u
 
+struct core_timer;
 struct root;
 struct join_root;
 struct log_file;
@@ -80,8 +81,8 @@ struct daemon {
     const struct allocation *roster; /* root: the initial nodes; not owned */
     enum instance_policy policy;     /* root */
     struct loop_timer *lease_timer;
-    struct loop_timer *timers[DAEMON_TIMER_COUNT]; /* except those of jobs */
-    struct hash_map *job_timers;                   /* job -> struct job_timer, while it runs */
+    struct core_timer *timers[DAEMON_TIMER_COUNT]; /* except those of jobs */
+    struct hash_map *job_timers;                   /* job -> struct core_timer, while it runs */
     struct loop_watch *starter_watch; /* until we have joined, or the starter has exited */
     struct loop_timer *starter_timer; /* NULL once we have joined */
     struct join_root *join_root;      /* at place 0 with --starter join; else NULL */

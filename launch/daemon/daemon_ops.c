@@ -14,11 +14,12 @@
 
 /* ---- the clock ---- */
 
-/* The deadline of a job. */
-struct job_timer {
+/* A deadline of the core. */
+struct core_timer {
     struct daemon *daemon;
     struct loop_timer *timer;
-    uint32_t job;
+    enum daemon_timer kind;
+    uint32_t job; /* of DAEMON_TIMER_JOB; else 0 */
 };
 
 uint64_t daemon_now_ns(void)
@@ -32,32 +33,25 @@ static uint64_t ops_now_ns(void *context)
     return loop_now_ns();
 }
 
-static void timer_over(struct daemon *daemon, enum daemon_timer timer, uint32_t job)
+static void timer_over(void *context)
 {
-    struct daemon_event event = {.kind = DAEMON_EVENT_TIMER, .id = timer, .job = job};
+    const struct core_timer *timer = context;
+    struct daemon_event event = {.kind = DAEMON_EVENT_TIMER, .id = timer->kind, .job = timer->job};
 
-    daemon_check(daemon);
-    daemon_core_step(daemon->core, &event);
+    daemon_check(timer->daemon);
+    daemon_core_step(timer->daemon->core, &event);
 }
 
-static void on_end_timer(void *context)
+static struct core_timer *timer_create(struct daemon *daemon, enum daemon_timer kind, uint32_t job)
 {
-    timer_over(context, DAEMON_TIMER_END, 0);
+    struct core_timer *timer = memory_allocate_zeroed(sizeof(*timer));
+
+    *timer = (struct core_timer){.daemon = daemon, .kind = kind, .job = job};
+    timer->timer = loop_timer_create(daemon->loop, timer_over, timer);
+    return timer;
 }
 
-static void on_stalls_timer(void *context)
-{
-    timer_over(context, DAEMON_TIMER_STALLS, 0);
-}
-
-static void on_job_timer(void *context)
-{
-    const struct job_timer *timer = context;
-
-    timer_over(timer->daemon, DAEMON_TIMER_JOB, timer->job);
-}
-
-static void job_timer_free(struct job_timer *timer)
+static void timer_free(struct core_timer *timer)
 {
     loop_timer_destroy(timer->timer);
     free(timer);
@@ -65,19 +59,16 @@ static void job_timer_free(struct job_timer *timer)
 
 static void set_job_timer(struct daemon *daemon, uint32_t job, uint64_t deadline_ns)
 {
-    struct job_timer *timer = hash_map_get_u64(daemon->job_timers, job);
+    struct core_timer *timer = hash_map_get_u64(daemon->job_timers, job);
 
     assert(timer == NULL || (timer->job == job && timer->daemon == daemon));
     if (deadline_ns == UINT64_MAX) {
         if (timer != NULL)
-            job_timer_free(hash_map_remove_u64(daemon->job_timers, job));
+            timer_free(hash_map_remove_u64(daemon->job_timers, job));
         return;
     }
     if (timer == NULL) {
-        timer = memory_allocate_zeroed(sizeof(*timer));
-        timer->daemon = daemon;
-        timer->job = job;
-        timer->timer = loop_timer_create(daemon->loop, on_job_timer, timer);
+        timer = timer_create(daemon, DAEMON_TIMER_JOB, job);
         (void)hash_map_put_u64(daemon->job_timers, job, timer);
     }
     loop_timer_set(timer->timer, deadline_ns);
@@ -92,62 +83,28 @@ static void ops_timer(void *context, enum daemon_timer timer, uint32_t job, uint
     if (timer == DAEMON_TIMER_JOB)
         set_job_timer(daemon, job, deadline_ns);
     else
-        loop_timer_set(daemon->timers[timer], deadline_ns);
-}
-
-static void on_names_timer(void *context)
-{
-    timer_over(context, DAEMON_TIMER_NAMES, 0);
-}
-
-static void on_activity_timer(void *context)
-{
-    timer_over(context, DAEMON_TIMER_ACTIVITY, 0);
-}
-
-static void on_load_timer(void *context)
-{
-    timer_over(context, DAEMON_TIMER_LOAD, 0);
-}
-
-static void on_add_timer(void *context)
-{
-    timer_over(context, DAEMON_TIMER_ADD, 0);
-}
-
-static void on_input_timer(void *context)
-{
-    timer_over(context, DAEMON_TIMER_INPUT, 0);
+        loop_timer_set(daemon->timers[timer]->timer, deadline_ns);
 }
 
 static void open_timers(struct daemon *daemon)
 {
     daemon->job_timers = hash_map_create();
-    daemon->timers[DAEMON_TIMER_END] = loop_timer_create(daemon->loop, on_end_timer, daemon);
-    daemon->timers[DAEMON_TIMER_STALLS] = loop_timer_create(daemon->loop, on_stalls_timer, daemon);
-    daemon->timers[DAEMON_TIMER_NAMES] = loop_timer_create(daemon->loop, on_names_timer, daemon);
-    daemon->timers[DAEMON_TIMER_ACTIVITY] =
-        loop_timer_create(daemon->loop, on_activity_timer, daemon);
-    daemon->timers[DAEMON_TIMER_LOAD] = loop_timer_create(daemon->loop, on_load_timer, daemon);
-    daemon->timers[DAEMON_TIMER_ADD] = loop_timer_create(daemon->loop, on_add_timer, daemon);
-    daemon->timers[DAEMON_TIMER_INPUT] = loop_timer_create(daemon->loop, on_input_timer, daemon);
+    for (enum daemon_timer kind = 0; kind < DAEMON_TIMER_COUNT; kind++)
+        if (kind != DAEMON_TIMER_JOB)
+            daemon->timers[kind] = timer_create(daemon, kind, 0);
 }
 
 static void close_timers(struct daemon *daemon)
 {
-    struct job_timer *timer;
+    struct core_timer *timer;
     size_t cursor = 0;
 
     while ((timer = hash_map_next(daemon->job_timers, &cursor)) != NULL)
-        job_timer_free(timer);
+        timer_free(timer);
     hash_map_destroy(daemon->job_timers);
-    loop_timer_destroy(daemon->timers[DAEMON_TIMER_END]);
-    loop_timer_destroy(daemon->timers[DAEMON_TIMER_STALLS]);
-    loop_timer_destroy(daemon->timers[DAEMON_TIMER_NAMES]);
-    loop_timer_destroy(daemon->timers[DAEMON_TIMER_ACTIVITY]);
-    loop_timer_destroy(daemon->timers[DAEMON_TIMER_LOAD]);
-    loop_timer_destroy(daemon->timers[DAEMON_TIMER_ADD]);
-    loop_timer_destroy(daemon->timers[DAEMON_TIMER_INPUT]);
+    for (enum daemon_timer kind = 0; kind < DAEMON_TIMER_COUNT; kind++)
+        if (kind != DAEMON_TIMER_JOB)
+            timer_free(daemon->timers[kind]);
 }
 
 /* ---- the starter ---- */
