@@ -5,7 +5,7 @@
 
 #include <assert.h>
 
-#define SUB_BITS 3u /* 8 buckets for each power of two */
+#include "base/log_buckets.h"
 
 const char *profile_phase_name(enum profile_phase phase)
 {
@@ -18,29 +18,11 @@ const char *profile_phase_name(enum profile_phase phase)
     return names[phase];
 }
 
-/* The first are of one nanosecond each. */
 static uint32_t bucket_of(uint64_t ns)
 {
-    uint32_t power, bucket;
+    uint32_t bucket = log_buckets_find(ns);
 
-    if (ns < 1u << SUB_BITS)
-        return (uint32_t)ns;
-    power = 63 - (uint32_t)__builtin_clzll(ns) - SUB_BITS;
-    bucket = ((power + 1) << SUB_BITS) + (uint32_t)((ns >> power) & ((1u << SUB_BITS) - 1));
     return bucket < PROFILE_BUCKETS ? bucket : PROFILE_BUCKETS - 1;
-}
-
-/* Its middle. */
-static uint64_t bucket_ns(uint32_t bucket)
-{
-    uint32_t power = bucket >> SUB_BITS;
-    uint64_t first;
-
-    assert(bucket < PROFILE_BUCKETS);
-    if (power == 0)
-        return bucket;
-    first = (uint64_t)((1u << SUB_BITS) + (bucket & ((1u << SUB_BITS) - 1))) << (power - 1);
-    return first + ((1ull << (power - 1)) >> 1);
 }
 
 /* Equal ones by place, so that the order of merges does not matter. */
@@ -115,7 +97,7 @@ uint64_t profile_quantile_ns(const struct profile_times *times, double share)
         if (below >= wanted)
             break;
     }
-    ns = bucket_ns(bucket);
+    ns = log_buckets_middle(bucket);
     if (ns < times->min_ns)
         return times->min_ns;
     return ns > times->max_ns || wanted == times->nodes ? times->max_ns : ns;

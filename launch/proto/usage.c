@@ -6,30 +6,9 @@
 #include <assert.h>
 #include <stdio.h>
 
-#define EXACT_BITS 3u
-#define EXACT      (1u << EXACT_BITS) /* values below, and ranges for each power of two */
+#include "base/log_buckets.h"
+
 #define CELL_BYTES 24
-
-static uint32_t range_of(uint64_t value)
-{
-    uint32_t power;
-
-    if (value < EXACT)
-        return (uint32_t)value;
-    power = 63u - (uint32_t)__builtin_clzll(value);
-    return (power - EXACT_BITS + 1) * EXACT + ((value >> (power - EXACT_BITS)) & (EXACT - 1));
-}
-
-static uint64_t middle_of(uint32_t range)
-{
-    uint32_t shift;
-
-    assert(range < USAGE_RANGES);
-    if (range < EXACT)
-        return range;
-    shift = range / EXACT - 1;
-    return ((uint64_t)(EXACT + range % EXACT) << shift) + (((uint64_t)1 << shift) >> 1);
-}
 
 /* Takes over the least and the most of others, which may be of one rank only. */
 static void fold_extend(struct usage_fold *fold, int is_empty, const struct usage_fold *other)
@@ -55,7 +34,7 @@ void usage_add(struct usage *usage, uint32_t rank, const struct usage_rank *what
                                  .most_rank = rank};
 
         fold_extend(&usage->folds[i], usage->ranks == 0, &one);
-        usage->folds[i].counts[range_of(what->values[i])]++;
+        usage->folds[i].counts[log_buckets_find(what->values[i])]++;
     }
     usage->ranks++;
 }
@@ -82,7 +61,7 @@ uint64_t usage_median(const struct usage *usage, enum usage_kind kind)
     assert(usage->ranks > 0 && kind < USAGE_KIND_COUNT);
     while (2 * seen < usage->ranks && range < USAGE_RANGES - 1)
         seen += fold->counts[++range];
-    value = middle_of(range);
+    value = log_buckets_middle(range);
     if (value < fold->least)
         return fold->least;
     return value > fold->most ? fold->most : value;

@@ -11,9 +11,10 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/log_buckets.h"
 #include "base/wire.h"
 
-#define USAGE_RANGES 496u
+#define USAGE_RANGES LOG_BUCKETS
 
 enum usage_kind {
     USAGE_USER_US,      /* CPU time in user mode */
