@@ -18,6 +18,7 @@ void fabric_model_fini(struct fabric_model *model)
     free(model->vertices);
     free(model->nodes);
     free(model->planes);
+    free(model->matrix);
     buffer_fini(&model->names);
     hash_map_destroy(model->switch_index);
     hash_map_destroy(model->vertex_index);
@@ -190,6 +191,15 @@ int fabric_model_add_vertex(struct fabric_model *model, const char *name, const 
     return 0;
 }
 
+void fabric_model_set_matrix(struct fabric_model *model, uint16_t *matrix)
+{
+    assert(!model->is_settled && model->matrix == NULL);
+    assert(model->vertices_count <= FABRIC_MATRIX_MAX);
+    for (size_t i = 0; i < model->vertices_count; i++)
+        matrix[i * model->vertices_count + i] = 0;
+    model->matrix = matrix;
+}
+
 /* ---- Settling ---- */
 
 /* Switches from this one to the top, or 0 if there are too many. */
@@ -247,6 +257,8 @@ uint16_t fabric_model_cost(const struct fabric_model *model, uint32_t from, uint
     target = &model->vertices[to];
     if (from == to)
         return 0;
+    if (model->matrix != NULL)
+        return model->matrix[(size_t)from * model->vertices_count + to];
     if (source->node == target->node)
         return FABRIC_COST_SAME_NODE;
     left = source->top;

@@ -8,8 +8,10 @@
  * The cost of a way is the sum of its links, each in its direction, and of what crossing its highest
  * switch costs: the unit is one link between two switches of an unloaded fabric.
  *
- * Cost: O(vertices + switches) memory, about 60 bytes for a vertex with its names; cost(i, j) is
- * O(levels).  A zeroed struct is an empty model.
+ * Where ways have been measured, a square matrix of costs takes the place of the switches' sums.
+ *
+ * Cost: O(vertices + switches) memory, about 60 bytes for a vertex with its names, and O(vertices^2) with such a
+ * matrix; cost(i, j) is O(levels).  A zeroed struct is an empty model.
  */
 #ifndef FABRIC_TOPOLOGY_FABRIC_MODEL_H
 #define FABRIC_TOPOLOGY_FABRIC_MODEL_H
@@ -28,6 +30,7 @@
 #define FABRIC_COST_MAX       (UINT16_MAX - 1) /* larger sums are this */
 #define FABRIC_COST_NO_WAY    UINT16_MAX       /* the vertices are in different planes */
 #define FABRIC_COST_SAME_NODE 1u               /* from one NIC of a node to another */
+#define FABRIC_MATRIX_MAX     8192u            /* vertices of a fabric with measured costs */
 
 struct fabric_link {
     uint16_t up;
@@ -62,6 +65,7 @@ struct fabric_model {
     uint32_t planes_count;
     struct buffer names;                                       /* each ends with a NUL */
     struct hash_map *switch_index, *vertex_index, *node_index; /* name -> number + 1; NULL: none */
+    uint16_t *matrix; /* of measured costs, rows are where ways begin; NULL: none */
     uint8_t is_settled;
 };
 
@@ -78,11 +82,14 @@ int fabric_model_set_parent(struct fabric_model *model, uint32_t child, uint32_t
 int fabric_model_add_vertex(struct fabric_model *model, const char *name, const char *node,
                             const char *plane, uint32_t top, struct fabric_link link,
                             struct error *error);
+/* Measured costs, of all vertices that have been added, rows are where ways begin; takes the matrix (malloc).  What a
+ * way costs on the diagonal is 0 whatever it says. */
+void fabric_model_set_matrix(struct fabric_model *model, uint16_t *matrix);
 /* No more is added, and costs may be asked.  -ELOOP if a switch is above itself, -E2BIG if there are
  * more than FABRIC_LEVELS_MAX levels. */
 int fabric_model_settle(struct fabric_model *model, struct error *error);
 
-/* From one vertex to another, of a settled model.  O(levels). */
+/* From one vertex to another, of a settled model.  O(levels), or with measured costs O(1). */
 uint16_t fabric_model_cost(const struct fabric_model *model, uint32_t from, uint32_t to);
 /* Of the square matrix of these vertices (NULL: of all, in their order), rows first..first+count-1.
  * O(count * (vertices + switches * levels)) at most. */

@@ -49,6 +49,15 @@ static uint16_t bounded(uint32_t sum)
     return sum < NO_WAY ? FABRIC_COST_MAX : FABRIC_COST_NO_WAY;
 }
 
+static void copy_row(const struct fabric_model *model, uint32_t row, const uint32_t *vertices,
+                     uint32_t vertices_count, uint16_t *ret_costs)
+{
+    const uint16_t *costs = model->matrix + (size_t)row * model->vertices_count;
+
+    for (uint32_t i = 0; i < vertices_count; i++)
+        ret_costs[i] = costs[vertices != NULL ? vertices[i] : i];
+}
+
 static void fill_row(const struct fabric_model *model, uint32_t row, const uint32_t *vertices,
                      uint32_t vertices_count, const uint32_t *costs, uint16_t *ret_costs)
 {
@@ -76,6 +85,11 @@ void fabric_model_rows(const struct fabric_model *model, const uint32_t *vertice
     for (uint32_t i = first; i < first + count; i++) {
         uint32_t row = vertices != NULL ? vertices[i] : i;
 
+        if (model->matrix != NULL) {
+            copy_row(model, row, vertices, vertices_count,
+                     ret_costs + (uint64_t)(i - first) * vertices_count);
+            continue;
+        }
         if (model->vertices[row].top != top) {
             top = model->vertices[row].top;
             costs_from(model, top, costs);

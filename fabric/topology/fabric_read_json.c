@@ -5,10 +5,12 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <jansson.h>
 
+#include "base/memory.h"
 #include "fabric/topology/fabric_read_internal.h"
 
 /* One entry of a list, for messages: "nics[3]". */
@@ -204,9 +206,54 @@ static int each_entry(struct fabric_model *model, const json_t *document, const 
     return rc;
 }
 
+/* A row of "costs". */
+static int read_row(const json_t *row, size_t number, uint32_t count, uint16_t *ret_costs,
+                    struct error *error)
+{
+    if (!json_is_array(row) || json_array_size(row) != count)
+        return error_set(error, -EINVAL,
+                         "costs[%zu] must be a list of %u numbers, one for each NIC", number,
+                         count);
+    for (uint32_t i = 0; i < count; i++) {
+        const json_t *value = json_array_get(row, i);
+
+        if (!json_is_integer(value) || json_integer_value(value) < 0 ||
+            json_integer_value(value) > FABRIC_COST_NO_WAY)
+            return error_set(error, -EINVAL,
+                             "costs[%zu][%u] must be a whole number from 0 to 65535", number, i);
+        ret_costs[i] = (uint16_t)json_integer_value(value);
+    }
+    return 0;
+}
+
+/* If there are some. */
+static int read_costs(struct fabric_model *model, const json_t *document, struct error *error)
+{
+    const json_t *rows = json_object_get(document, "costs");
+    uint32_t count = model->vertices_count;
+    uint16_t *matrix;
+    int rc = 0;
+
+    if (rows == NULL)
+        return 0;
+    if (count > FABRIC_MATRIX_MAX)
+        return error_set(error, -E2BIG, "\"costs\" of more than %u NICs", FABRIC_MATRIX_MAX);
+    if (!json_is_array(rows) || json_array_size(rows) != count)
+        return error_set(error, -EINVAL, "\"costs\" must be a list of %u rows, one for each NIC",
+                         count);
+    matrix = memory_allocate((size_t)count * count * sizeof(*matrix));
+    for (uint32_t i = 0; i < count && rc == 0; i++)
+        rc = read_row(json_array_get(rows, i), i, count, matrix + (size_t)i * count, error);
+    if (rc == 0)
+        fabric_model_set_matrix(model, matrix);
+    else
+        free(matrix);
+    return rc;
+}
+
 static int read_document(struct fabric_model *model, const json_t *document, struct error *error)
 {
-    static const char *const keys[] = {"switches", "nics", NULL};
+    static const char *const keys[] = {"switches", "nics", "costs", "measured", NULL};
     const struct entry top = {.object = document};
     int rc;
 
@@ -221,6 +268,8 @@ static int read_document(struct fabric_model *model, const json_t *document, str
         rc = each_entry(model, document, "nics", add_nic, error);
     if (rc == 0 && model->vertices_count == 0)
         rc = error_set(error, -EINVAL, "no NIC is described");
+    if (rc == 0)
+        rc = read_costs(model, document, error);
     return rc < 0 ? rc : fabric_model_settle(model, error);
 }
 

@@ -18,6 +18,7 @@
 #include "launch/proto/exit_status.h"
 #include "launch/start/one_shot.h"
 #include "launch/exec/build_tree.h"
+#include "launch/exec/pair_worker.h"
 #include "launch/exec/process_title.h"
 #include "launch/exec/session.h"
 #include "launch/exec/standard_fds.h"
@@ -125,6 +126,8 @@ static int run_option(int argc, char **argv)
         return join_instance(argc, argv);
     if (strcmp(argv[1], "--clean") == 0)
         return clean_session(argc, argv);
+    if (strcmp(argv[1], PAIR_WORKER_WORD) == 0)
+        return pair_worker_run(argc - 2, argv + 2);
     if (argc > 2)
         return usage_error("unknown argument: ", argv[2]);
     if (strcmp(argv[1], "--examine") == 0)

@@ -249,7 +249,7 @@ static int verb_doctor(int argc, char **argv)
     return verb_of_instance(&verb, argc, argv);
 }
 
-/* For verbs that only print. */
+/* For verbs that only print.  What they return is 0, an error, or the exit status of a run that has said why itself. */
 static int verb_that_prints(int argc, char **argv,
                             int (*verb)(int argc, char *const *argv, const struct request_ops *ops,
                                         struct buffer *out, struct error *error))
@@ -265,7 +265,7 @@ static int verb_that_prints(int argc, char **argv,
     if (rc == 0)
         return verb_output_print(&text, EXIT_SUCCESS);
     buffer_fini(&text);
-    return verb_output_fail(&error);
+    return rc > 0 ? rc : verb_output_fail(&error);
 }
 
 static int verb_alloc(int argc, char **argv)

@@ -8,7 +8,10 @@
 
 #include <jansson.h>
 
+#include "base/memory.h"
 #include "launch/cli/option/json_text.h"
+
+#define SLOWEST_MAX 5u
 
 struct level {
     uint32_t switches; /* that have NICs below them */
@@ -48,6 +51,77 @@ static const char *plural(uint32_t count, const char *one, const char *many)
     return count == 1 ? one : many;
 }
 
+/* ---- Measured ways ---- */
+
+struct way {
+    uint32_t from;
+    uint32_t to;
+    uint16_t cost;
+};
+
+static int is_slower(const struct way *way, const struct way *other)
+{
+    return way->cost > other->cost;
+}
+
+/* The slowest ones, the slowest first; returns how many. */
+static uint32_t find_slowest(const struct fabric_model *model, struct way slowest[SLOWEST_MAX])
+{
+    uint32_t count = 0, vertices = model->vertices_count;
+
+    for (size_t i = 0; i < (size_t)vertices * vertices; i++) {
+        const struct way way = {(uint32_t)(i / vertices), (uint32_t)(i % vertices),
+                                model->matrix[i]};
+        uint32_t at = count < SLOWEST_MAX ? count : SLOWEST_MAX - 1;
+
+        if (way.from == way.to || way.cost == FABRIC_COST_NO_WAY ||
+            (count == SLOWEST_MAX && !is_slower(&way, &slowest[at])))
+            continue;
+        for (; at > 0 && is_slower(&way, &slowest[at - 1]); at--)
+            slowest[at] = slowest[at - 1];
+        slowest[at] = way;
+        count += count < SLOWEST_MAX;
+    }
+    return count;
+}
+
+/* How many ways have each cost. */
+static void report_costs(const struct fabric_model *model, struct buffer *out)
+{
+    uint64_t *ways = memory_allocate_zeroed((FABRIC_COST_MAX + 1u) * sizeof(*ways));
+    uint32_t least = FABRIC_COST_MAX, most = 0, median = 0;
+    uint64_t total = 0, before = 0;
+
+    for (size_t i = 0; i < (size_t)model->vertices_count * model->vertices_count; i++) {
+        uint16_t cost = model->matrix[i];
+
+        if (i % (model->vertices_count + 1) == 0 || cost == FABRIC_COST_NO_WAY)
+            continue;
+        ways[cost]++;
+        total++;
+        least = cost < least ? cost : least;
+        most = cost > most ? cost : most;
+    }
+    while (median < FABRIC_COST_MAX && 2 * (before + ways[median]) < total)
+        before += ways[median++];
+    if (total > 0)
+        buffer_printf(out, "costs are measured: %u to %u, median %u\n", least, most, median);
+    free(ways);
+}
+
+static void report_matrix(const struct fabric_model *model, struct buffer *out)
+{
+    struct way slowest[SLOWEST_MAX];
+    uint32_t count = find_slowest(model, slowest);
+
+    report_costs(model, out);
+    for (uint32_t i = 0; i < count; i++)
+        buffer_printf(out, "%s%s -> %s: %u%s", i == 0 ? "slowest: " : ", ",
+                      fabric_model_name(model, model->vertices[slowest[i].from].name),
+                      fabric_model_name(model, model->vertices[slowest[i].to].name),
+                      slowest[i].cost, i + 1 == count ? "\n" : "");
+}
+
 void fabric_report_text(const struct fabric_model *model, struct buffer *out)
 {
     uint32_t levels = fabric_model_levels(model);
@@ -73,6 +147,8 @@ void fabric_report_text(const struct fabric_model *model, struct buffer *out)
             buffer_printf(out, "-%u", level.most);
         buffer_append_string(out, "\n");
     }
+    if (model->matrix != NULL)
+        report_matrix(model, out);
 }
 
 void fabric_report_json(const struct fabric_model *model, struct buffer *out)

@@ -13,11 +13,15 @@
 #include "base/memory.h"
 #include "fabric/topology/fabric_read.h"
 #include "launch/cli/option/options.h"
+#include "launch/cli/verb/fabric_measure.h"
 #include "launch/cli/verb/fabric_report.h"
+#include "launch/exec/pair_worker.h"
 #include "launch/start/run_environment.h"
 
 #define SLURM_FILE      "topology.conf"
 #define SLURM_DIRECTORY "/etc/slurm"
+#define MEASURE_BYTES   65536
+#define MEASURE_REPEATS 20
 
 struct fabric_settings {
     int help;
@@ -28,6 +32,9 @@ struct fabric_settings {
     int matrix;
     struct option_list nodes;
     int json;
+    int measure;
+    uint32_t size;
+    uint32_t repeat;
 };
 
 #define FIELD(member) .offset = offsetof(struct fabric_settings, member)
@@ -58,6 +65,28 @@ static const struct option_rule fabric_rules[] = {
      FIELD(nodes),
      .help = "only NICs of these nodes, for --matrix"},
     {.kind = OPTION_FLAG, .name = "json", FIELD(json), .help = "print JSON"},
+    {.kind = OPTION_HEADING, .help = "Measuring"},
+    {.kind = OPTION_FLAG,
+     .name = "measure",
+     FIELD(measure),
+     .help = "measure the ways between all nodes over TCP, from a process on each, and print a "
+             "description with their costs; what follows -- are options of banyan run "
+             "that choose the nodes"},
+    {.kind = OPTION_NUMBER,
+     .name = "size",
+     .value = "BYTES",
+     FIELD(size),
+     .minimum = 1,
+     .maximum = PAIR_WORKER_BYTES_MAX,
+     .help = "bytes of a transfer (default: 65536)"},
+    {.kind = OPTION_NUMBER,
+     .name = "repeat",
+     .value = "N",
+     FIELD(repeat),
+     .minimum = 1,
+     .maximum = PAIR_WORKER_REPEATS_MAX,
+     .help = "round trips of a pair of nodes, and a few transfers; the shortest counts "
+             "(default: 20)"},
     OPTION_ROWS_ABOUT(struct fabric_settings, help, version)};
 
 const struct option_rule *fabric_verb_rules(void)
@@ -67,7 +96,8 @@ const struct option_rule *fabric_verb_rules(void)
 
 void fabric_verb_help(struct buffer *out)
 {
-    buffer_append_string(out, "Usage: banyan fabric [OPTIONS]\n\n"
+    buffer_append_string(out, "Usage: banyan fabric [OPTIONS]\n"
+                              "       banyan fabric --measure [OPTIONS] [-- OPTIONS OF RUN]\n\n"
                               "Shows the network between nodes as its switches are described, and "
                               "what ways in it\ncost: one for each link, unless the description "
                               "has costs.\n");
@@ -237,6 +267,28 @@ static int show_fabric(const struct fabric_settings *settings, const struct requ
     return rc;
 }
 
+/* ---- Measuring ---- */
+
+static int measure(const struct fabric_settings *settings, int argc, char *const *argv,
+                   struct buffer *out, struct error *error)
+{
+    const struct fabric_measure wanted = {
+        .options = argv,
+        .options_count = argc,
+        .bytes = settings->size > 0 ? settings->size : MEASURE_BYTES,
+        .repeats = settings->repeat > 0 ? settings->repeat : MEASURE_REPEATS};
+
+    if (settings->topology != NULL || settings->from != NULL || settings->to != NULL ||
+        settings->matrix > 0 || settings->nodes.count > 0)
+        return error_set(error, -EINVAL,
+                         "option --measure: what it prints can be shown by --topology, later");
+    if (argc > 0 && argv[0][0] != '-')
+        return error_set(error, -EINVAL,
+                         "'%.80s' is no option of banyan run, which alone follow --measure --",
+                         argv[0]);
+    return fabric_measure_run(&wanted, out, error);
+}
+
 int fabric_verb(int argc, char *const *argv, const struct request_ops *ops, struct buffer *out,
                 struct error *error)
 {
@@ -248,6 +300,11 @@ int fabric_verb(int argc, char *const *argv, const struct request_ops *ops, stru
         fabric_verb_help(out);
     else if (rc == 0 && settings.version > 0)
         options_version(out);
+    else if (rc == 0 && settings.measure > 0)
+        rc = measure(&settings, argc - next, argv + next, out, error);
+    else if (rc == 0 && (settings.size > 0 || settings.repeat > 0))
+        rc = error_set(error, -EINVAL, "option --%s: it needs --measure",
+                       settings.size > 0 ? "size" : "repeat");
     else if (rc == 0 && next < argc)
         rc = error_set(error, -EINVAL, "unknown argument '%.80s'; see 'banyan help fabric'",
                        argv[next]);

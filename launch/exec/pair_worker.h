@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A process of `banyan fabric --measure`, one on each node: it measures the ways between its node and all others over
+ * TCP, in rounds of pairs (pair_rounds.h), and prints a line for each that it has measured:
+ *
+ *     FROM TO LATENCY_NS TRANSFER_NS
+ *
+ * Of a pair the process of the lower rank connects and measures.  LATENCY_NS is half of the shortest round trip of a
+ * small message, the same for both directions; TRANSFER_NS the shortest time of a transfer one way, until the last
+ * has been read there, without the latency of the answer.  Rounds are separated by barriers of PMI-1, by which the
+ * processes also know each other's addresses and the secret that keeps strangers out.
+ *
+ * A separate process, so that daemons stay responsive whatever the network does.
+ * Memory: one buffer of 256 KiB.  Time: O(processes) rounds.
+ */
+#ifndef LAUNCH_EXEC_PAIR_WORKER_H
+#define LAUNCH_EXEC_PAIR_WORKER_H
+
+/* The first argument of banyan and banyand that makes one of them such a process, before bytes and repetitions. */
+#define PAIR_WORKER_WORD "--pair-worker"
+
+#define PAIR_WORKER_BYTES_MAX   (1024 * 1024 * 1024)
+#define PAIR_WORKER_REPEATS_MAX 100000
+
+/* The words after PAIR_WORKER_WORD.  Returns the exit status; says on standard error why it fails. */
+int pair_worker_run(int argc, char *const *argv);
+
+#endif

@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# `banyan fabric --measure`: ways between virtual nodes, two of which are made slow (test/tool/slow_sends.c), and what
+# becomes of the measured description.
+. "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
+. "$srcdir/test/support/run_lib.sh"
+unset SLURM_CONF
+
+command -v python3 >/dev/null || skip_all "python3 reads the descriptions"
+
+# ways FILE: "FROM TO COST", a line each, the most expensive first.
+ways() {
+    python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+names = [n["node"] for n in d["nics"]]
+ways = [(d["costs"][i][j], names[i], names[j]) for i in range(len(names)) for j in range(len(names)) if i != j]
+for cost, a, b in sorted(ways, reverse=True):
+    print(a, b, cost)' "$1"
+}
+
+run "$banyan" fabric --measure --size 1000 --repeat 3 -- --virtual-nodes 5 --timeout 240
+is "$status-$err" "0-" "an odd number of nodes"
+echo "$out" >"$scratch/five"
+is "$(ways "$scratch/five" | wc -l)" 20 "all ways are in the description"
+run "$banyan" fabric --topology "$scratch/five"
+like "$status-$out" "^0-5 NICs on 5 nodes.*costs are measured: 10 to .*slowest: v[1-5] -> v[1-5]: " "which banyan reads"
+run "$banyan" fabric --topology "$scratch/five" --matrix
+is "$status-$(head -n 1 <<<"$out")-$(wc -l <<<"$out")" "0-from,v1,v2,v3,v4,v5-6" "also as a matrix"
+nothing_left_within 30 none "nothing is left"
+
+# Two slow nodes of 64 (the sanitizers' libraries must be the first to be loaded: there without slow nodes).
+if [ -n "${BANYAN_SANITIZERS:-}" ] || ! ${CC:-cc} -shared -fPIC -I"$top_builddir" -o "$scratch/slow.so" "$srcdir/test/tool/slow_sends.c" -ldl; then
+    skip "no slow nodes here"
+else
+    run "$banyan" fabric --measure --repeat 4 -- --virtual-nodes 64 --timeout 400 -x LD_PRELOAD="$scratch/slow.so" \
+        -x SLOW_ADDRESSES="127.1.0.7=40,127.1.0.40=10"
+    is "$status-$err" "0-" "64 nodes, of which two are slow"
+    echo "$out" >"$scratch/slow"
+    ways "$scratch/slow" >"$scratch/ranked"
+    is "$(head -n 126 "$scratch/ranked" | grep -cE '^v7 | v7 ')" 126 "the ways of the slowest node are the slowest"
+    is "$(sed -n 127,250p "$scratch/ranked" | grep -cE '^v40 | v40 ')" 124 "then those of the next"
+    like "$("$banyan" fabric --topology "$scratch/slow")" "slowest: v7 -> |slowest: v[0-9]+ -> v7:" "banyan fabric names it"
+    nothing_left_within 30 none "nothing is left"
+fi
+
+# wrong REGEX NAME OPTION...
+wrong() {
+    local regex=$1 name=$2
+    shift 2
+    run "$banyan" fabric "$@"
+    like "$status $out$err" "^125 banyan: $regex" "$name"
+    is "$(wc -l <<<"$err")" 1 "$name: one line"
+}
+
+wrong "cannot measure ways: there are fewer than two nodes" "one node" --measure -- --virtual-nodes 1
+wrong "unknown option '--bogus'" "an option that banyan run does not have" --measure -- --bogus
+wrong "'true' is no option of banyan run" "a program" --measure -- true
+wrong "option --measure: " "together with --topology" --measure --topology fat-tree:2x2
+wrong "option --size: it needs --measure" "a size alone" --size 8
+wrong '.*costs\[1\] must be a list of 2 numbers' "a matrix that is not square" --topology <(printf '%s' \
+    '{"switches": [{"name": "s"}], "nics": [{"nodes": "n[1-2]", "switch": "s"}], "costs": [[0, 1], [1]]}')
+done_testing
