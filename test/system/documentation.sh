@@ -1,0 +1,188 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# The commands in the tutorial, the how-to pages and the page of troubles run as typed, in the order of their page, and
+# print what is shown below them. ssh, the commands of PBS, LSF and Kubernetes and apptainer are stand-ins that start
+# daemons on virtual nodes (fakessh); Slurm is a real one (contrib/testbed/with-slurm.sh). The pages become HTML without
+# a warning if Sphinx is there.
+. "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
+. "$srcdir/test/support/leftovers.sh"
+
+if [ -n "${SLURM_TESTBED:-}" ]; then
+    pages=(howto/slurm)
+else
+    pages=(tutorial howto/laptop howto/ssh howto/pbs howto/lsf howto/kubernetes howto/containers troubleshooting)
+fi
+
+export FAKESSH=$top_builddir/contrib/testbed/fakessh FAKESSH_BASE=$scratch/nodes
+export FAKESSH_ISOLATE=no FAKESSH_KEEP=FAKESSH,BANYAN_CONFIG,BANYAN_PKGLIBDIR BANYAN_START_TIMEOUT=120
+mkdir "$scratch/bin" "$scratch/top" "$scratch/pages"
+for host in n1 n2 n3 n4 pod-0 pod-1 pod-2 pod-3; do mkdir -p "$FAKESSH_BASE/$host"; done
+
+# ---- stand-ins ----
+
+# stand_in NAME: a program of that name; the body is on stdin.
+stand_in() {
+    {
+        echo '#!/bin/bash'
+        # Words as they are, without another shell: what execve would do.
+        echo 'quoted() { local word; for word; do printf "%q " "$word"; done; }'
+        cat
+    } >"$scratch/bin/$1"
+    chmod +x "$scratch/bin/$1"
+}
+
+stand_in banyan <<A
+exec $banyan "\$@"
+A
+stand_in mpicc <<A
+exec $(command -v mpicc || echo false) "\$@"
+A
+stand_in apptainer <<'A'
+[ "$1" = exec ] && [ -e "$2" ] || { echo "apptainer: exec IMAGE COMMAND is expected" >&2; exit 1; }
+shift 2
+exec "$@"
+A
+stand_in ssh_of_the_site <<'A'
+exec "$FAKESSH" "$@"
+A
+cp "$scratch/bin/ssh_of_the_site" "$scratch/bin/ssh"
+cp "$scratch/bin/ssh_of_the_site" "$scratch/bin/pbs_tmrsh"
+stand_in qsub <<'A'
+output=job.out
+while [ $# -gt 0 ]; do
+    case $1 in
+    -W) [ "$2" = block=true ] || exit 1; shift 2 ;;
+    -o) output=$2; shift 2 ;;
+    *) break ;;
+    esac
+done
+printf 'n1\nn2\nn3\nn4\n' >"$TMPDIR/nodefile"
+PBS_JOBID=17.server PBS_NODEFILE=$TMPDIR/nodefile sh "${@:-/dev/stdin}" >"$output" 2>&1
+status=$?
+rm "$TMPDIR/nodefile"
+echo 17.server
+exit $status
+A
+stand_in bsub <<'A'
+output=/dev/stdout
+while [ $# -gt 0 ]; do
+    case $1 in
+    -I | -K) shift ;;
+    -n | -R) shift 2 ;;
+    -o) output=$2; shift 2 ;;
+    *) break ;;
+    esac
+done
+LSB_JOBID=17 LSB_MCPU_HOSTS="n1 1 n2 1 n3 1 n4 1 " "$@" >"$output"
+A
+stand_in blaunch <<'A'
+host=$1
+shift
+exec "$FAKESSH" "$host" "$(quoted "$@")"
+A
+stand_in kubectl <<'A'
+if [ "$1 $2" = "apply -f" ]; then
+    grep -q '^kind: Job' "$3" || exit 1
+    echo created
+    exit
+fi
+[ "$1 $2 $4" = "exec -i --" ] || { echo "kubectl: exec -i POD -- COMMAND is expected" >&2; exit 1; }
+host=$3
+shift 4
+exec "$FAKESSH" "$host" "$(quoted "$@")"
+A
+
+# ---- the examples of a page ----
+
+# Each becomes NUMBER.command, what is typed with its further lines ("> "), and NUMBER.shown if output is shown below it.
+extract() {
+    awk -v base="$2" '
+        /^\.\. code-block:: console$/ { inside = 1; next }
+        inside && /^[^ ]/ { inside = 0 }
+        !inside || /^ *$/ { next }
+        { line = substr($0, 4) }
+        line ~ /^\$ / { number++; file = sprintf("%s/%03d", base, number); print substr(line, 3) >file ".command"; typed = 1; next }
+        typed && line ~ /^> / { print substr(line, 3) >file ".command"; next }
+        { typed = 0; print line >file ".shown" }' "$srcdir/doc/$1.rst"
+}
+
+# They share a shell, as when they are typed one after the other.
+type_all() {
+    local command
+    for command in "$1"/*.command; do
+        eval "$(<"$command")" >"${command%.command}.out" 2>"${command%.command}.err" </dev/null
+        echo $? >"${command%.command}.status"
+    done
+}
+
+# check EXAMPLE NAME: its status is 0, or one that a comment names; what it prints comes in any order.
+check() {
+    local expected=0 status
+    [[ ! $(<"$1.command") =~ '# exit status '([0-9 or]+) ]] || expected=${BASH_REMATCH[1]}
+    status=$(cat "$1.status" 2>/dev/null)
+    if [[ " ${expected// or / } " = *" ${status:-none} "* ]]; then
+        pass "$2"
+    else
+        fail "$2"
+        diag "status ${status:-none}, expected $expected; $(cat "$1.out" "$1.err" 2>/dev/null)"
+    fi
+    if [ ! -e "$1.shown" ]; then
+        is "$(without_stalls <"$1.out")" "" "it prints nothing"
+    elif [ "$(cat "$1.shown")" != ... ]; then
+        is "$(sort "$1.out")" "$(sort "$1.shown")" "it prints what is shown"
+    fi
+}
+
+# page NAME
+page() {
+    local base=$scratch/pages/${1//\//-} example count=0
+    new_mark
+    files_before=$(left_files)
+    mkdir "$base" "$scratch/top/${1//\//-}"
+    extract "$1" "$base"
+    (
+        cd "$scratch/top/${1//\//-}" || exit 1
+        ln -s "$srcdir/test" "$srcdir/contrib" .
+        touch image.sif
+        export PATH=$scratch/bin:$PATH BT_MARK=$mark
+        [ -n "${SLURM_TESTBED:-}" ] || export BANYAN_NET=lo
+        type_all "$base"
+    )
+    for example in "$base"/*.command; do
+        check "${example%.command}" "$1: $(head -n 1 "$example")"
+        count=$((count + 1))
+    done
+    ok "$1: it has examples" [ "$count" -ge 2 ]
+    nothing_left "$1: nothing is left"
+}
+
+for name in "${pages[@]}"; do page "$name"; done
+[ -z "${SLURM_TESTBED:-}" ] || done_testing
+
+in_slurm documentation.sh 4 400 >"$scratch/slurm"
+if [ "$status" -eq 77 ]; then
+    skip "$(tail -n 1 "$scratch/reason")"
+else
+    while read -r line; do
+        case $line in
+        "ok "*) pass "${line#ok * - }" ;;
+        "not ok "*) fail "${line#not ok * - }" ;;
+        esac
+    done <"$scratch/slurm"
+    grep '^#' "$scratch/reason" >&2
+    is "$status" 0 "the page of Slurm ends well"
+fi
+
+# ---- as HTML ----
+
+if command -v sphinx-build >/dev/null && command -v mandoc >/dev/null; then
+    run env srcdir="$srcdir" top_builddir="$top_builddir" bash "$srcdir/doc/html.sh" "$scratch/html"
+    is "$status $out$err" "0 " "Sphinx makes HTML of all pages without a warning"
+    run grep -c 'href="banyan-run.html"' "$scratch/html/html/reference/banyan.html"
+    ok "man pages are linked to each other" [ "$status" = 0 ]
+    ok "with what banyan draws" [ -s "$scratch/html/html/_images/tree.svg" ]
+else
+    skip "sphinx-build or mandoc is missing"
+fi
+done_testing
