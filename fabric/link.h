@@ -35,6 +35,7 @@
 #define LINK_CHUNK_BYTES      (64u * 1024)
 #define LINK_INPUT_BYTES      (64u * 1024)
 #define LINK_LOOK_NS          NS_PER_S
+#define LINK_LOOK_NS_MAX      (7 * NS_PER_S)
 #define LINK_TYPE_LIMIT       8 /* frame types below are the link's own */
 
 /* Bytes under way and not yet granted again; both ends must agree.  1 MiB gives 1 GB/s if a busy
@@ -175,8 +176,9 @@ void link_close(struct link *link, enum link_goodbye reason, const char *text);
 /* Ends at once; the only further callback is `gone`. */
 void link_drop(struct link *link);
 /* Ends a link to a machine that has acknowledged nothing for too long (-ETIMEDOUT); 1 if so.  To be
- * called every LINK_LOOK_NS. */
-int link_end_if_unanswered(struct link *link);
+ * called every LINK_LOOK_NS while *ret_repeats: something had to be sent again, and else every
+ * LINK_LOOK_NS_MAX at the latest. */
+int link_end_if_unanswered(struct link *link, int *ret_repeats);
 /* An event of the link's sock. */
 void link_sock_event(struct link *link, const struct banyan_sock_event *event);
 

@@ -7,7 +7,9 @@
  * is stopped, and the window is full), and such a daemon is not dead: the overlay's patience
  * decides on it.
  *
- * Cost: one system call a second for each link.
+ * Cost: one system call for each link, at most once a second, when the process is awake anyway or, if
+ * it sleeps, every 7 s.  Only while something has to be sent again the process wakes up for it every
+ * second.
  */
 #include "config.h"
 
@@ -32,15 +34,17 @@ void link_keep_alive(const struct link *link)
     (void)banyan_sock_set_keep_alive(link->sock, KEEP_IDLE_S, KEEP_INTERVAL_S, KEEP_PROBES);
 }
 
-int link_end_if_unanswered(struct link *link)
+int link_end_if_unanswered(struct link *link, int *ret_repeats)
 {
     struct tcp_info info = {0};
     socklen_t bytes = sizeof(info);
     char text[ADDRESS_TEXT_BYTES];
     struct error why;
 
-    if (getsockopt(banyan_sock_fd(link->sock), IPPROTO_TCP, TCP_INFO, &info, &bytes) < 0 ||
-        info.tcpi_last_ack_recv < UNANSWERED_MS ||
+    if (getsockopt(banyan_sock_fd(link->sock), IPPROTO_TCP, TCP_INFO, &info, &bytes) < 0)
+        return 0;
+    *ret_repeats = info.tcpi_retransmits > 0 || info.tcpi_probes > 0;
+    if (info.tcpi_last_ack_recv < UNANSWERED_MS ||
         (info.tcpi_retransmits < REPEATED_MIN && info.tcpi_probes < REPEATED_MIN))
         return 0;
     error_set(&why, -ETIMEDOUT, "%s: its machine has acknowledged nothing for %.1f s",

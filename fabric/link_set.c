@@ -145,11 +145,13 @@ static void on_secured(struct link *link)
         link_attempt_choose(set, attempt, link);
 }
 
-static void look_later(struct link_set *set)
+static void look_later(struct link_set *set, int soon)
 {
-    if (set->look_ns == 0)
-        set->look_ns = loop_now_ns() + LINK_LOOK_NS;
-    link_set_arm_clock(set, set->look_ns);
+    uint64_t now_ns = loop_now_ns();
+
+    set->is_looking = 1;
+    loop_timer_set_between(set->look, now_ns + LINK_LOOK_NS,
+                           now_ns + (soon ? LINK_LOOK_NS : LINK_LOOK_NS_MAX));
 }
 
 static void settle_link(struct link_set *set, struct link *link)
@@ -161,7 +163,8 @@ static void settle_link(struct link_set *set, struct link *link)
     link_set_end_half_open(set, link);
     list_remove(&link->node);
     list_append(&set->settled, &link->node);
-    look_later(set);
+    if (!set->is_looking)
+        look_later(set, 0);
     link->attempt = NULL;
     link->deadline_ns = UINT64_MAX;
     peer->link = link;
@@ -370,7 +373,7 @@ static void do_work(void *context)
 }
 
 /* Ends one at a time: the callback may close others. */
-static struct link *end_unanswered(struct link_set *set)
+static struct link *end_unanswered(struct link_set *set, int *ret_repeats)
 {
     struct list_link *node;
     struct list_link *spare;
@@ -378,23 +381,25 @@ static struct link *end_unanswered(struct link_set *set)
     list_for_each(&set->settled, node, spare)
     {
         struct link *link = list_entry(node, struct link, node);
-        if (link->state == LINK_STATE_UP && link_end_if_unanswered(link))
+        int repeats = 0;
+        if (link->state == LINK_STATE_UP && link_end_if_unanswered(link, &repeats))
             return link;
+        if (repeats)
+            *ret_repeats = 1;
     }
     return NULL;
 }
 
-static void look_now(struct link_set *set, uint64_t now_ns)
+static void on_look(void *context)
 {
-    if (set->look_ns == 0)
-        return;
-    if (now_ns >= set->look_ns) {
-        set->look_ns = 0;
-        while (end_unanswered(set) != NULL)
-            ;
-    }
+    struct link_set *set = context;
+    int repeats = 0;
+
+    set->is_looking = 0;
+    while (end_unanswered(set, &repeats) != NULL)
+        ;
     if (!list_is_empty(&set->settled))
-        look_later(set);
+        look_later(set, repeats);
 }
 
 static void on_clock(void *context)
@@ -421,7 +426,6 @@ static void on_clock(void *context)
     }
     end_patience(set, now_ns);
     link_attempt_advance_all(set, now_ns);
-    look_now(set, now_ns);
 }
 
 static void on_timer(void *context)
@@ -522,6 +526,7 @@ struct link_set *link_set_create(const struct link_set_config *config, struct er
                                    on_sockets, set);
     set->timer = loop_timer_create(set->loop, on_timer, set);
     set->clock = loop_timer_create(set->loop, on_clock, set);
+    set->look = loop_timer_create(set->loop, on_look, set);
     return set;
 }
 
@@ -556,6 +561,7 @@ void link_set_destroy(struct link_set *set)
     banyan_sock_set_destroy(set->host.socks);
     loop_timer_destroy(set->timer);
     loop_timer_destroy(set->clock);
+    loop_timer_destroy(set->look);
     if (set->loop != NULL)
         loop_defer_cancel(set->loop, set);
     secret_destroy(set->secret, LINK_SECRET_BYTES);

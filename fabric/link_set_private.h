@@ -27,7 +27,8 @@ struct link_set {
     struct loop_watch *watch;
     struct loop_timer *timer; /* the user's */
     struct loop_timer *clock; /* deadlines of links and attempts */
-    uint64_t look_ns;         /* next check whether the peers' machines respond; 0: no links */
+    struct loop_timer *look;  /* next check whether the peers' machines respond */
+    int is_looking;           /* look is set: there are links */
     uint64_t clock_ns;        /* when it is set to, UINT64_MAX = idle */
     const struct transport_events *events;
     void *context;

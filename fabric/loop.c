@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Creation costs an epoll descriptor and libevent's socket pair; locks and precise timers are
- * disabled.  Signals arrive by a signalfd: no handler or static state remains, so a child forked
+ * Creation costs an epoll descriptor, a timer and libevent's socket pair; locks and libevent's timers
+ * are not used.  Signals arrive by a signalfd: no handler or static state remains, so a child forked
  * without exec just forgets its parent's loop and makes its own.  Deferred calls run between two
  * turns of libevent, never inside one.
  */
@@ -24,6 +24,7 @@
 #include "base/buffer.h"
 #include "base/list.h"
 #include "base/time.h"
+#include "fabric/loop_private.h"
 
 /* Deferred calls may defer more; descriptors are polled again after this many rounds. */
 #define DEFER_ROUNDS_MAX 8
@@ -35,6 +36,9 @@ struct deferred {
 
 struct loop {
     struct event_base *base;
+    struct loop_timers *timers;
+    struct event timers_event;
+    size_t interests; /* that watches have */
     int stopped;
     struct deferred *deferred; /* FIFO; function NULL = cancelled */
     size_t deferred_count;
@@ -48,17 +52,11 @@ struct loop {
 
 /* Two events, so that a change of one interest costs one epoll_ctl. */
 struct loop_watch {
+    struct loop *loop;
     struct event read;
     struct event write;
     unsigned int interest;
     loop_watch_function *function;
-    void *context;
-};
-
-struct loop_timer {
-    struct event event;
-    uint64_t deadline_ns;
-    loop_function *function;
     void *context;
 };
 
@@ -78,11 +76,24 @@ static void loop_check(const struct loop *loop)
     assert((loop->signal_fd < 0) == (loop->signal_watch == NULL));
 }
 
+static void on_timers(evutil_socket_t fd, short what, void *context)
+{
+    struct loop *loop = context;
+
+    loop_timers_fired(loop->timers);
+}
+
+struct loop_timers *loop_timers_of(struct loop *loop)
+{
+    return loop->timers;
+}
+
 struct loop *loop_create(struct error *error)
 {
     struct event_config *config = event_config_new();
     struct loop *loop;
     struct event_base *base = NULL;
+    struct loop_timers *timers = loop_timers_create();
 
     if (config != NULL) {
         event_config_set_flag(config, EVENT_BASE_FLAG_NOLOCK);
@@ -90,13 +101,20 @@ struct loop *loop_create(struct error *error)
         base = event_base_new_with_config(config);
         event_config_free(config);
     }
-    if (base == NULL) {
+    if (base == NULL || timers == NULL) {
         error_set(error, errno > 0 ? -errno : -ENOMEM, "cannot create an event loop: %s",
                   strerror(errno));
+        loop_timers_destroy(timers);
+        if (base != NULL)
+            event_base_free(base);
         return NULL;
     }
     loop = memory_allocate_zeroed(sizeof(*loop));
     loop->base = base;
+    loop->timers = timers;
+    event_assign(&loop->timers_event, base, loop_timers_fd(timers), EV_READ | EV_PERSIST, on_timers,
+                 loop);
+    event_add(&loop->timers_event, NULL);
     loop->signal_fd = -1;
     list_init(&loop->signals);
     sigemptyset(&loop->signal_set);
@@ -114,7 +132,9 @@ void loop_destroy(struct loop *loop)
     loop_watch_destroy(loop->signal_watch);
     if (loop->signal_fd >= 0)
         close(loop->signal_fd);
+    event_del(&loop->timers_event);
     event_base_free(loop->base);
+    loop_timers_destroy(loop->timers);
     free(loop->deferred);
     free(loop);
 }
@@ -136,6 +156,21 @@ static void run_deferred(struct loop *loop)
     }
 }
 
+/* One turn of libevent; it sleeps only if nothing is deferred. */
+static int turn(struct loop *loop)
+{
+    /* EVLOOP_NONBLOCK alone would not return while a descriptor stays ready. */
+    int flags = loop->deferred_count > 0 ? EVLOOP_ONCE | EVLOOP_NONBLOCK : EVLOOP_ONCE;
+    int are_timed = loop_timers_arm(loop->timers);
+
+    if (!are_timed && loop->interests == 0 && loop->deferred_count == 0)
+        return -EDEADLK; /* nothing is left that could wake the loop */
+    if (event_base_loop(loop->base, flags) < 0)
+        return errno > 0 ? -errno : -EIO;
+    loop_timers_run(loop->timers);
+    return 0;
+}
+
 int loop_run(struct loop *loop)
 {
     int rc = 0;
@@ -143,13 +178,7 @@ int loop_run(struct loop *loop)
     loop_check(loop);
     run_deferred(loop);
     while (rc == 0 && !loop->stopped) {
-        /* EVLOOP_NONBLOCK alone would not return while a descriptor stays ready. */
-        int flags = loop->deferred_count > 0 ? EVLOOP_ONCE | EVLOOP_NONBLOCK : EVLOOP_ONCE;
-        int result = event_base_loop(loop->base, flags);
-        if (result < 0)
-            rc = errno > 0 ? -errno : -EIO;
-        else if (result > 0 && loop->deferred_count == 0)
-            rc = -EDEADLK; /* nothing is left that could wake the loop */
+        rc = turn(loop);
         run_deferred(loop);
         loop_check(loop);
     }
@@ -183,6 +212,7 @@ struct loop_watch *loop_watch_create(struct loop *loop, int fd, unsigned int int
     struct loop_watch *watch = memory_allocate(sizeof(*watch));
 
     assert(loop != NULL && function != NULL);
+    watch->loop = loop;
     watch->function = function;
     watch->context = context;
     watch->interest = 0;
@@ -192,19 +222,23 @@ struct loop_watch *loop_watch_create(struct loop *loop, int fd, unsigned int int
     return watch;
 }
 
-static void set_event(struct event *event, unsigned int was, unsigned int wanted)
+static void set_event(struct loop *loop, struct event *event, unsigned int was, unsigned int wanted)
 {
-    if (wanted != 0 && was == 0)
+    if (wanted != 0 && was == 0) {
         event_add(event, NULL);
-    else if (wanted == 0 && was != 0)
+        loop->interests++;
+    } else if (wanted == 0 && was != 0) {
+        assert(loop->interests > 0);
         event_del(event);
+        loop->interests--;
+    }
 }
 
 void loop_watch_set(struct loop_watch *watch, unsigned int interest)
 {
     assert((interest & ~(unsigned int)(LOOP_READ | LOOP_WRITE)) == 0);
-    set_event(&watch->read, watch->interest & LOOP_READ, interest & LOOP_READ);
-    set_event(&watch->write, watch->interest & LOOP_WRITE, interest & LOOP_WRITE);
+    set_event(watch->loop, &watch->read, watch->interest & LOOP_READ, interest & LOOP_READ);
+    set_event(watch->loop, &watch->write, watch->interest & LOOP_WRITE, interest & LOOP_WRITE);
     watch->interest = interest;
 }
 
@@ -214,59 +248,6 @@ void loop_watch_destroy(struct loop_watch *watch)
         return;
     loop_watch_set(watch, 0);
     free(watch);
-}
-
-/* libevent counts in its own coarse clock: the call may come early; then it is rearmed. */
-static void arm_timer(struct loop_timer *timer)
-{
-    uint64_t now_ns = loop_now_ns();
-    uint64_t wait_ns = timer->deadline_ns > now_ns ? timer->deadline_ns - now_ns : 0;
-    uint64_t wait_us = wait_ns / NS_PER_US + (wait_ns % NS_PER_US != 0);
-    struct timeval wait = {.tv_sec = (time_t)(wait_us / 1000000),
-                           .tv_usec = (suseconds_t)(wait_us % 1000000)};
-
-    event_add(&timer->event, &wait);
-}
-
-static void on_timer(evutil_socket_t fd, short what, void *context)
-{
-    struct loop_timer *timer = context;
-
-    if (loop_now_ns() < timer->deadline_ns)
-        arm_timer(timer);
-    else
-        timer->function(timer->context);
-}
-
-struct loop_timer *loop_timer_create(struct loop *loop, loop_function *function, void *context)
-{
-    struct loop_timer *timer = memory_allocate(sizeof(*timer));
-
-    assert(loop != NULL && function != NULL);
-    timer->function = function;
-    timer->context = context;
-    timer->deadline_ns = 0;
-    event_assign(&timer->event, loop->base, -1, 0, on_timer, timer);
-    return timer;
-}
-
-void loop_timer_set(struct loop_timer *timer, uint64_t deadline_ns)
-{
-    timer->deadline_ns = deadline_ns;
-    arm_timer(timer);
-}
-
-void loop_timer_cancel(struct loop_timer *timer)
-{
-    event_del(&timer->event);
-}
-
-void loop_timer_destroy(struct loop_timer *timer)
-{
-    if (timer == NULL)
-        return;
-    event_del(&timer->event);
-    free(timer);
 }
 
 void loop_defer(struct loop *loop, loop_function *function, void *context)

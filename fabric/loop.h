@@ -43,6 +43,9 @@ void loop_watch_destroy(struct loop_watch *watch); /* NULL is fine; safe inside 
 /* One-shot; may be set again.  Created idle. */
 struct loop_timer *loop_timer_create(struct loop *loop, loop_function *function, void *context);
 void loop_timer_set(struct loop_timer *timer, uint64_t deadline_ns); /* of loop_now_ns */
+/* The same, but from early_ns on it runs as soon as something else wakes the loop: what is done every
+ * few seconds then causes no additional wake-up. */
+void loop_timer_set_between(struct loop_timer *timer, uint64_t early_ns, uint64_t deadline_ns);
 void loop_timer_cancel(struct loop_timer *timer);
 void loop_timer_destroy(struct loop_timer *timer);
 /* The process that sent the signal being delivered; 0 if it is not visible from here. */

@@ -34,10 +34,25 @@
 /* A starter sends the record as soon as it has read the marker.  Without a limit a daemon whose starter
  * hangs would wait forever. */
 #define BOOT_PATIENCE_MS 60000
-#define LEASE_RENEW_MS   1000
+/* The helper hears of the lease in the turn of a wave; only without waves the daemon wakes up for it. */
+#define LEASE_RENEW_MS     900
+#define LEASE_RENEW_MS_MAX 8000
 /* Freed memory at the end of the heap is kept: output is forwarded in messages, and returning their
  * memory to the system each time takes a quarter of the time of forwarding. */
 #define HEAP_KEEP_BYTES (4 * 1024 * 1024)
+
+/* At most an eighth of a lease, which is a second at least (--patience); a helper that does not read is
+ * looked at every second (daemon_watch_helper). */
+static uint64_t lease_renew_ms_max(const struct daemon *daemon)
+{
+    uint64_t eighth_ms = daemon->record.instance.lease_ms / 8;
+
+    if (daemon->helper_behind > 0)
+        return 1000;
+    if (eighth_ms < LEASE_RENEW_MS)
+        return LEASE_RENEW_MS;
+    return eighth_ms < LEASE_RENEW_MS_MAX ? eighth_ms : LEASE_RENEW_MS_MAX;
+}
 
 /* The helper kills our processes when our lease expires, even if this daemon is stopped.  Before the
  * first lease is granted, it gets a full lease from now. */
@@ -54,7 +69,8 @@ static void lease_renew(void *context)
         left_ns = end_ns > now_ns ? end_ns - now_ns : 0;
     daemon_watch_helper(daemon);
     helper_lease(daemon->helper, (uint32_t)(left_ns / NS_PER_MS));
-    loop_timer_set(daemon->lease_timer, loop_now_ns() + LEASE_RENEW_MS * NS_PER_MS);
+    loop_timer_set_between(daemon->lease_timer, now_ns + LEASE_RENEW_MS * NS_PER_MS,
+                           now_ns + lease_renew_ms_max(daemon) * NS_PER_MS);
 }
 
 /* A place has at most ADDRESSES_MAX addresses.  If the machine has more, log it: the one that works may

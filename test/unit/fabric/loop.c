@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -137,6 +138,95 @@ static void test_timer(void)
     loop_timer_destroy(timer);
 }
 
+static struct loop_timer *windowed;
+static int windows;
+
+static void on_window(void *context)
+{
+    windows++;
+    if (context != NULL)
+        loop_stop(loop);
+}
+
+static void test_window(void)
+{
+    struct loop_timer *other = loop_timer_create(loop, on_timer, NULL);
+    struct loop_timer *lonely = loop_timer_create(loop, on_window, &one);
+    uint64_t now_ns = loop_now_ns();
+
+    windowed = loop_timer_create(loop, on_window, NULL);
+    loop_timer_set_between(windowed, now_ns, now_ns + 3600 * 1000000000ull);
+    loop_timer_set(other, now_ns + 1000000);
+    loop_run(loop);
+    is_int(windows, 1, "a timer with a window runs when another wakes the loop");
+    loop_timer_set_between(windowed, now_ns + 1800 * 1000000000ull, now_ns + 3600 * 1000000000ull);
+    loop_timer_set(other, now_ns);
+    loop_run(loop);
+    is_int(windows, 1, "but not before its window");
+    loop_timer_cancel(windowed);
+    now_ns = loop_now_ns();
+    loop_timer_set_between(lonely, now_ns, now_ns + 1000000);
+    loop_run(loop);
+    ok(windows == 2 && loop_now_ns() >= now_ns, "and at its end if nothing else happens");
+    loop_timer_destroy(windowed);
+    loop_timer_destroy(lonely);
+    loop_timer_destroy(other);
+}
+
+#define TIMERS 200
+
+static uint64_t last_ns;
+static int disorder;
+static int ran;
+
+static void on_one_of_many(void *context)
+{
+    uint64_t *deadline_ns = context;
+
+    disorder += *deadline_ns < last_ns || loop_now_ns() < *deadline_ns;
+    last_ns = *deadline_ns;
+    if (++ran == TIMERS / 2)
+        loop_stop(loop);
+}
+
+static void test_many_timers(void)
+{
+    struct loop_timer *timers[TIMERS];
+    uint64_t deadlines_ns[TIMERS];
+    uint64_t now_ns = loop_now_ns();
+
+    for (uint32_t i = 0; i < TIMERS; i++) {
+        deadlines_ns[i] = now_ns + (i * 7919 % TIMERS) * 10000;
+        timers[i] = loop_timer_create(loop, on_one_of_many, &deadlines_ns[i]);
+        loop_timer_set(timers[i], now_ns + (i % 3) * 1000000);
+        loop_timer_set(timers[i], deadlines_ns[i]);
+    }
+    for (uint32_t i = 0; i < TIMERS; i += 2)
+        loop_timer_cancel(timers[i]);
+    loop_run(loop);
+    is_int(ran, TIMERS / 2, "of many timers those run that were not cancelled");
+    is_int(disorder, 0, "in the order of their deadlines, none of them early");
+    for (uint32_t i = 0; i < TIMERS; i++)
+        loop_timer_destroy(timers[i]);
+}
+
+static void test_wakes(void)
+{
+    struct loop_timer *timer = loop_timer_create(loop, on_timer, NULL);
+    struct rusage before;
+    struct rusage after;
+
+    getrusage(RUSAGE_SELF, &before);
+    for (int i = 0; i < 20; i++) {
+        loop_timer_set(timer, loop_now_ns() + 5500000);
+        loop_run(loop);
+    }
+    getrusage(RUSAGE_SELF, &after);
+    ok(after.ru_nvcsw - before.ru_nvcsw < 30,
+       "a timer wakes the process once, not until a clock has ticked");
+    loop_timer_destroy(timer);
+}
+
 static void test_stop(void)
 {
     loop_stop(loop);
@@ -207,6 +297,9 @@ int main(void)
     test_watch();
     test_interest();
     test_timer();
+    test_window();
+    test_many_timers();
+    test_wakes();
     test_stop();
     test_signal();
     test_fork();
