@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * How long a place may consider itself alive.  The root sends a wave every heartbeat; each hop
- * forwards it at once with its age.  A child computes, by its clock, a lower bound for the time at
+ * How long a place may consider itself alive.  The root sends a wave every heartbeat, or every few
+ * when all places have joined; each hop forwards it at once with its age.  A child computes, by its clock, a lower bound for the time at
  * which the root sent the wave: its last echo was sent at its stamp, and the parent held that for
  * hold, so this LEASE was sent no earlier than stamp + hold, and the wave no earlier than age
  * before that.  Its lease ends lease_ns after that bound.  The stamp of JOIN stands for the first
@@ -17,8 +17,8 @@
  * after the root.
  *
  * A place that has stalled (its process was stopped, or got no CPU) sees all others silent when it
- * continues, although it was they that waited.  It detects this by its own timer, which is set a
- * heartbeat or two ahead wherever there are children: a step that comes more than a heartbeat after
+ * continues, although it was they that waited.  It detects this by its own timer, which is set a wave
+ * or two ahead wherever there are children: a step that comes more than a heartbeat after
  * the timer was due has stalled, and the measured silence of others starts later by as much.  If it
  * stalled for as long as a silent parent is tolerated and its children have left it, it does not
  * report them: they did what they should, and its own parent, which should have dropped it, must
@@ -32,6 +32,12 @@
 #include "overlay/core.h"
 
 #define NOTICE_NS (10000 * 1000000ull)
+/* Waves of a calm instance: who is noticed after 10 s has then missed two, and the twentieth of a lease
+ * for which a relay waits for one is far less than the eighths that decide.  The first ones come every
+ * heartbeat. */
+#define CALM_HEARTBEATS  4
+#define CALM_LEASE_PARTS 30
+#define CALM_ROUND       4
 
 static uint64_t earlier_ns(uint64_t a, uint64_t b)
 {
@@ -43,11 +49,27 @@ static bool has_children(const struct overlay *overlay)
     return overlay->children_count > 0;
 }
 
+/* Between two waves when nothing happens: several heartbeats, if the lease is that much longer. */
+static uint64_t calm_ns(const struct overlay *overlay)
+{
+    uint64_t part_ns = overlay->lease_ns / CALM_LEASE_PARTS;
+    uint64_t calm_ns = earlier_ns(CALM_HEARTBEATS * overlay->heartbeat_ns, part_ns);
+
+    return calm_ns > overlay->heartbeat_ns ? calm_ns : overlay->heartbeat_ns;
+}
+
+/* Waves also collect who has joined, for which people wait, and measure what hops cost. */
+static bool is_calm(const struct overlay *overlay)
+{
+    return overlay->complete_reported && overlay->lease.round >= CALM_ROUND;
+}
+
 static uint64_t beat_interval_ns(const struct overlay *overlay)
 {
-    /* A relay sends beats itself only if no waves arrive. */
-    return overlay_is_root(overlay) ? overlay->heartbeat_ns
-                                    : overlay->heartbeat_ns + overlay->heartbeat_ns / 2;
+    /* A relay sends beats itself only if no waves arrive, and cannot know how often they come. */
+    if (!overlay_is_root(overlay))
+        return calm_ns(overlay) + calm_ns(overlay) / 2;
+    return is_calm(overlay) ? calm_ns(overlay) : overlay->heartbeat_ns;
 }
 
 static uint64_t silence_of_child_ns(const struct overlay *overlay)
@@ -340,8 +362,8 @@ static uint64_t next_deadline_ns(const struct overlay *overlay)
     return deadline_ns;
 }
 
-/* The timer is only ever pulled forward here; when it fires too early it is set again.  So a wave
- * per second costs a timer call every few seconds. */
+/* The timer is only ever pulled forward here; when it fires too early it is set again.  So waves
+ * cost a timer call every few seconds. */
 void lease_arm(struct overlay *overlay)
 {
     uint64_t deadline_ns = next_deadline_ns(overlay);

@@ -12,7 +12,7 @@ static void merge_concatenate(struct buffer *merged, const void *other, size_t o
 
 static endpoint_merge_function *const merges[] = {merge_concatenate};
 
-struct overlay *bench_make_core(uint32_t place, uint32_t places)
+static struct overlay *make_core(uint32_t place, uint32_t places, uint64_t lease_ns)
 {
     struct tree tree = {.places = places, .radix = 2};
     struct endpoint_ancestor ancestors[TREE_DEPTH_MAX];
@@ -21,7 +21,7 @@ struct overlay *bench_make_core(uint32_t place, uint32_t places)
                                      .radix = 2,
                                      .incarnation = 1,
                                      .inline_bytes = 8 * 1024,
-                                     .lease_ns = 8000 * MS,
+                                     .lease_ns = lease_ns,
                                      .own = {.count = 1, .items = {{4, {(uint8_t)place}}}},
                                      .ancestors = ancestors,
                                      .merges = merges,
@@ -33,6 +33,11 @@ struct overlay *bench_make_core(uint32_t place, uint32_t places)
             .place = above, .addresses = {.count = 1, .items = {{4, {(uint8_t)above}}}}};
     }
     return overlay_create(&config);
+}
+
+struct overlay *bench_make_core(uint32_t place, uint32_t places)
+{
+    return make_core(place, places, 8000 * MS);
 }
 
 void bench_step(struct bench *bench, struct overlay_event event)
@@ -59,6 +64,12 @@ void bench_step_up(struct bench *bench, uint32_t place)
 void bench_open(struct bench *bench, uint32_t place, uint32_t places)
 {
     *bench = (struct bench){.overlay = bench_make_core(place, places), .now_ns = 1000 * MS};
+    bench_step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_START});
+}
+
+void bench_open_default(struct bench *bench, uint32_t place, uint32_t places)
+{
+    *bench = (struct bench){.overlay = make_core(place, places, 0), .now_ns = 1000 * MS};
     bench_step(bench, (struct overlay_event){.kind = OVERLAY_EVENT_START});
 }
 

@@ -25,6 +25,8 @@ void bench_step(struct bench *bench, struct overlay_event event);
 void bench_step_frame(struct bench *bench, uint32_t from, struct frame *frame);
 void bench_step_up(struct bench *bench, uint32_t place);
 void bench_open(struct bench *bench, uint32_t place, uint32_t places);
+/* With the daemons' own lease. */
+void bench_open_default(struct bench *bench, uint32_t place, uint32_t places);
 /* The root of three places, which has adopted the other two. */
 void bench_open_root_of_three(struct bench *bench);
 void bench_close(struct bench *bench);
