@@ -229,7 +229,8 @@ static void on_broadcast(struct daemon_core *core, const struct daemon_event *ev
     if (!daemon_core_notice_broadcast(core, event->message) &&
         !daemon_core_stage_broadcast(core, event->message) &&
         !daemon_core_input_broadcast(core, event->message) &&
-        !daemon_core_progress_broadcast(core, event->message))
+        !daemon_core_progress_broadcast(core, event->message) &&
+        !daemon_core_bench_broadcast(core, event->message))
         daemon_core_job(core, &broadcast);
 }
 
@@ -354,6 +355,9 @@ static void on_timer(struct daemon_core *core, const struct daemon_event *event)
     case DAEMON_TIMER_INPUT:
         daemon_core_input_due(core);
         break;
+    case DAEMON_TIMER_BENCH:
+        daemon_core_bench_due(core);
+        break;
     default:
         assert(event->id == DAEMON_TIMER_END);
         daemon_core_end_step(core, DAEMON_OUT_PATIENCE);
@@ -462,6 +466,7 @@ struct daemon_core *daemon_core_create(const struct daemon_core_config *config)
     daemon_core_input_open(core);
     daemon_core_request_open(core);
     daemon_core_load_open(core);
+    daemon_core_bench_open(core);
     daemon_core_nodes_open(core);
     daemon_core_stage_open(core);
     list_init(&core->kept);
@@ -493,6 +498,7 @@ void daemon_core_destroy(struct daemon_core *core)
     daemon_core_input_close(core);
     daemon_core_request_close(core);
     daemon_core_load_close(core);
+    daemon_core_bench_close(core);
     daemon_core_nodes_close(core);
     daemon_core_stage_close(core);
     names_destroy(core->names);

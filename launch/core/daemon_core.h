@@ -103,6 +103,7 @@ enum daemon_timer {
     DAEMON_TIMER_LOAD,     /* a measurement of what is used here, or answers of others, are due */
     DAEMON_TIMER_ADD,      /* root: nodes that are being added should have joined */
     DAEMON_TIMER_INPUT,    /* root: input that could not be sent to the nodes is sent again */
+    DAEMON_TIMER_BENCH,    /* root: a broadcast of a measurement is tried again */
     DAEMON_TIMER_COUNT
 };
 

@@ -13,6 +13,7 @@
 #include "base/hash_map.h"
 #include "launch/core/daemon_core.h"
 
+struct bench_run;
 struct clients;
 struct names;
 struct stage_root;
@@ -58,6 +59,9 @@ struct daemon_core {
     struct list additions;       /* root: struct addition (daemon_core_add.c) */
     struct stage_root *stage;    /* root: files on their way to the nodes */
     struct list stage_due;       /* struct stage_due (daemon_core_stage.c) */
+    struct bench_run *bench;     /* NULL: no measurement is under way (daemon_core_bench.c) */
+    uint32_t bench_number;       /* root: of the last one */
+    struct list bench_waits;     /* root: struct bench_wait (likewise) */
     struct list kept;            /* struct kept_event: posted from within a step */
     bool is_stepping;
     bool has_joined;
@@ -286,6 +290,24 @@ int daemon_core_stage_broadcast(struct daemon_core *core, struct message *messag
 /* DAEMON_EVENT_STAGE_REPORT */
 void daemon_core_stage_reported(struct daemon_core *core, const struct daemon_event *event);
 void daemon_core_stage_close(struct daemon_core *core);
+
+/* daemon_core_bench.c: measurements of the tree. */
+void daemon_core_bench_open(struct daemon_core *core);
+/* Root: JOB_MESSAGE_BENCH of a client; reader stands at the data. */
+void daemon_core_bench_client(struct daemon_core *core, uint32_t client, uint32_t request,
+                              struct wire_reader *reader);
+/* 1 if the broadcast is of one. */
+int daemon_core_bench_broadcast(struct daemon_core *core, const struct message *message);
+void daemon_core_bench_result(struct daemon_core *core, const struct daemon_event *event);
+/* JOB_MESSAGE_BENCH of a place below: goes back. */
+int daemon_core_bench_request(struct daemon_core *core, const struct daemon_event *event);
+/* 1 if it is the answer to one. */
+int daemon_core_bench_reply(struct daemon_core *core, const struct daemon_event *event);
+/* Root: what could not be sent is sent again. */
+void daemon_core_bench_due(struct daemon_core *core);
+void daemon_core_bench_lost(struct daemon_core *core, const struct ranges *places);
+void daemon_core_bench_gone(struct daemon_core *core, uint32_t client);
+void daemon_core_bench_close(struct daemon_core *core);
 
 /* daemon_core_silence.c */
 void daemon_core_silence(struct daemon_core *core, uint32_t place, uint64_t silent_ns);

@@ -178,6 +178,8 @@ void daemon_core_request_client(struct daemon_core *core, uint32_t client,
         daemon_core_load_client(core, client, request->request, &reader);
     else if (request->kind == JOB_MESSAGE_PROGRESS)
         daemon_core_progress_client(core, client, request->request, &reader);
+    else if (request->kind == JOB_MESSAGE_BENCH)
+        daemon_core_bench_client(core, client, request->request, &reader);
     else if (request->kind == JOB_MESSAGE_STAGE)
         daemon_core_stage_request(core, client, request);
     else
@@ -197,6 +199,7 @@ void daemon_core_request_gone(struct daemon_core *core, uint32_t client)
     daemon_core_activity_gone(core, client);
     daemon_core_load_gone(core, client);
     daemon_core_progress_gone(core, client);
+    daemon_core_bench_gone(core, client);
 }
 
 void daemon_core_request_open(struct daemon_core *core)

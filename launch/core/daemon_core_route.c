@@ -217,6 +217,8 @@ void daemon_core_route_request(struct daemon_core *core, const struct daemon_eve
         rc = daemon_core_activity_request(core, event, &reader);
     else if (kind == JOB_MESSAGE_LOAD && !daemon_core_is_root(core))
         rc = daemon_core_load_request(core, event, &reader);
+    else if (kind == JOB_MESSAGE_BENCH)
+        rc = daemon_core_bench_request(core, event);
     else if (kind == JOB_MESSAGE_PUSH)
         rc = daemon_core_push_request(core, event, &reader);
     else if (kind == JOB_MESSAGE_CONTROL || kind == JOB_MESSAGE_PULL)
@@ -236,8 +238,8 @@ void daemon_core_route_reply(struct daemon_core *core, const struct daemon_event
     if (job > 0)
         core->ops->pmi->reply(core->context, job, event->id, event->status, event->message);
     else if (!names_reply(core->names, event->id, event->status, event->message) &&
-             !daemon_core_load_reply(core, event) && !daemon_core_request_reply(core, event) &&
-             daemon_core_is_root(core))
+             !daemon_core_load_reply(core, event) && !daemon_core_bench_reply(core, event) &&
+             !daemon_core_request_reply(core, event) && daemon_core_is_root(core))
         stall_report_reply(core->stalls, event->id, event->status, event->message);
 }
 
@@ -259,6 +261,8 @@ void daemon_core_route_result(struct daemon_core *core, const struct daemon_even
         daemon_core_input_result(core, event);
     else if (event->key->kind == JOB_OPERATION_PROGRESS)
         daemon_core_progress_result(core, event);
+    else if (event->key->kind == JOB_OPERATION_BENCH)
+        daemon_core_bench_result(core, event);
     else
         daemon_core_job(core, &result);
 }
@@ -295,6 +299,7 @@ void daemon_core_route_lost(struct daemon_core *core, const struct daemon_event 
     daemon_core_input_lost(core, event->places);
     daemon_core_push_lost(core);
     daemon_core_feed_lost(core, event->places);
+    daemon_core_bench_lost(core, event->places);
     if (daemon_core_is_root(core))
         stage_root_lost(core->stage, event->places);
     if (daemon_core_is_root(core) && event->number == 0 && core->ops->lost != NULL &&

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "launch/proto/doctor_report.h"
 #include "launch/job/job_state.h"
+#include "launch/proto/bench.h"
 #include "launch/proto/progress.h"
 #include "launch/proto/stage.h"
 #include "launch/proto/survey.h"
@@ -31,6 +32,7 @@ endpoint_merge_function *const job_merges[JOB_MERGE_COUNT] = {
     [JOB_MERGE_DOCTOR] = doctor_report_fold,
     [JOB_MERGE_STAGE] = stage_report_merge,
     [JOB_MERGE_PROGRESS] = progress_merge,
+    [JOB_MERGE_BENCH] = bench_merge,
 };
 
 void job_actions_init(struct job_actions *actions)

@@ -216,6 +216,7 @@ enum job_merge {
     JOB_MERGE_DOCTOR,
     JOB_MERGE_STAGE,
     JOB_MERGE_PROGRESS,
+    JOB_MERGE_BENCH,
     JOB_MERGE_COUNT
 };
 extern endpoint_merge_function *const job_merges[JOB_MERGE_COUNT];
@@ -228,10 +229,11 @@ enum job_operation {
     JOB_OPERATION_PMIX,
     JOB_OPERATION_SURVEY,
     JOB_OPERATION_DOCTOR,
-    JOB_OPERATION_STOPPED, /* all processes wait for a debugger; they do not know of it */
-    JOB_OPERATION_STAGE,   /* a step of a transfer of files; its owner is not a job */
-    JOB_OPERATION_INPUT,   /* a piece of input for all processes has been taken */
-    JOB_OPERATION_PROGRESS /* how many processes have been started, and have initialised */
+    JOB_OPERATION_STOPPED,  /* all processes wait for a debugger; they do not know of it */
+    JOB_OPERATION_STAGE,    /* a step of a transfer of files; its owner is not a job */
+    JOB_OPERATION_INPUT,    /* a piece of input for all processes has been taken */
+    JOB_OPERATION_PROGRESS, /* how many processes have been started, and have initialised */
+    JOB_OPERATION_BENCH     /* of a measurement; its owner is not a job */
 };
 
 /* How a process has ended: "exited with status 1". */

@@ -22,7 +22,7 @@
 #include "launch/proto/instance_spec.h"
 #include "launch/proto/job_spec.h"
 
-#define CONTROL_VERSION 9u
+#define CONTROL_VERSION 10u
 
 /* In the session directory of the root of a persistent instance. */
 #define CONTROL_SOCKET "control"
@@ -157,7 +157,7 @@ struct control_output {
 struct control_request {
     uint32_t request;       /* the client's own number */
     uint8_t kind;           /* JOB_MESSAGE_QUERY, _CONTROL, _NODES, _ACTIVITY, _STAGE,
-                             * _LOAD, _PROGRESS */
+                             * _LOAD, _PROGRESS, _BENCH */
     struct ranges places;   /* to ask instead of the root: QUERY; owned */
     struct wire_bytes data; /* what follows the kind; inside the message */
 };

@@ -96,6 +96,8 @@ enum job_message {
     JOB_MESSAGE_PROGRESS,
     JOB_MESSAGE_RESTARTED, /* to the root: struct job_restarted */
     JOB_MESSAGE_WINDOW,    /* to a node: the size of a rank's terminal (launch/proto/window.h) */
+    /* broadcast, request of a place to the one above, and of a client to the root: launch/proto/bench.h */
+    JOB_MESSAGE_BENCH,
     JOB_MESSAGE_COUNT
 };
 

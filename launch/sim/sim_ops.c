@@ -153,7 +153,8 @@ static void ops_timer(void *context, enum daemon_timer timer, uint32_t number, u
     }
     assert(timer == DAEMON_TIMER_END || daemon->place == 0);
     /* No simulated client asks, or has input. */
-    assert(timer != DAEMON_TIMER_ACTIVITY && timer != DAEMON_TIMER_INPUT);
+    assert(timer != DAEMON_TIMER_ACTIVITY && timer != DAEMON_TIMER_INPUT &&
+           timer != DAEMON_TIMER_BENCH);
     *deadline = deadline_ns;
     if (deadline_ns != UINT64_MAX)
         virtual_network_at(machine->sim, deadline_ns, call, owner, deadline_ns);
