@@ -216,6 +216,28 @@ int instance_client_load(struct instance_client *client, uint32_t rows, struct l
     return rc;
 }
 
+int instance_client_bench(struct instance_client *client, const struct bench_request *what,
+                          struct bench_answer *ret_answer, struct error *error)
+{
+    struct control_request request = {.kind = JOB_MESSAGE_BENCH};
+    struct buffer data = {0}, answer = {0};
+    struct wire_reader reader;
+    int rc;
+
+    bench_request_encode(what, &data);
+    request.data = (struct wire_bytes){.data = data.data, .length_bytes = data.length_bytes};
+    client->is_patient = true;
+    rc = ask(client, &request, &answer, error);
+    client->is_patient = false;
+    buffer_fini(&data);
+    wire_reader_init(&reader, answer.data, answer.length_bytes);
+    if (rc == 0 && bench_answer_decode(ret_answer, &reader) < 0)
+        rc = error_set(error, -EBADMSG, "the answer of the instance at %s cannot be read",
+                       client->directory);
+    buffer_fini(&answer);
+    return rc;
+}
+
 /* The answer, of which why may say that it is a refusal. */
 static int ask_nodes(struct instance_client *client, const struct node_list_request *nodes,
                      struct node_list *ret_list, struct error *error)

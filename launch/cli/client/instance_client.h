@@ -14,6 +14,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/ranges.h"
+#include "launch/proto/bench.h"
 #include "launch/proto/control.h"
 #include "launch/proto/load.h"
 #include "launch/proto/node_list.h"
@@ -45,6 +46,9 @@ int instance_client_control(struct instance_client *client, uint32_t job, uint8_
 /* What the nodes use, with rows of at most that many of them; the caller's to fini. */
 int instance_client_load(struct instance_client *client, uint32_t rows, struct load *ret_load,
                          struct error *error);
+/* Has the nodes measure the tree, which may take any time; the caller's to fini. */
+int instance_client_bench(struct instance_client *client, const struct bench_request *what,
+                          struct bench_answer *ret_answer, struct error *error);
 /* Lists nodes (none named: all), and before that drains, resumes or removes them, which may take as long as jobs do; the
  * caller's to fini.  What the root refuses is an error. */
 int instance_client_nodes(struct instance_client *client, const struct node_list_request *nodes,

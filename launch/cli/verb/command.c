@@ -13,6 +13,7 @@
 #include "fabric/loop.h"
 #include "launch/cli/verb/alloc_verb.h"
 #include "launch/cli/remote/alloc_request.h"
+#include "launch/cli/verb/bench_verb.h"
 #include "launch/cli/verb/clean_verb.h"
 #include "launch/cli/verb/completion_verb.h"
 #include "launch/cli/verb/config_verb.h"
@@ -101,6 +102,8 @@ static const struct verb verbs[] = {
     {"tree", "show the tree that the nodes form", verb_tree, tree_verb_help, tree_verb_rules, NULL},
     {"fabric", "show the network between nodes, and what ways in it cost", verb_fabric,
      fabric_verb_help, fabric_verb_rules, NULL},
+    {"bench", "measure the tree of an instance: barriers, broadcasts, links", bench_verb,
+     bench_verb_help, bench_verb_rules, NULL},
     {"clean", "remove what dead instances have left on this machine", clean_verb, clean_verb_help,
      clean_verb_rules, NULL},
     {"doctor", "examine the nodes and report problems", verb_doctor, request_help_doctor,

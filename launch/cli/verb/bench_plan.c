@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/cli/verb/bench_plan.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+#define OPERATIONS_DEFAULT "barrier,broadcast,gather,exchange,links"
+#define SIZES_DEFAULT      "8,1K,64K"
+#define REPEAT_DEFAULT     200u
+#define WARM_UP_DEFAULT    20u
+#define SIZES_MAX          256u
+
+struct sizes {
+    uint32_t items[SIZES_MAX];
+    uint32_t count;
+};
+
+/* Digits, and perhaps K or M; up to end. */
+static int read_size(const char *text, const char *end, uint32_t *ret_size)
+{
+    uint64_t size = 0;
+
+    if (text == end || *text < '0' || *text > '9')
+        return -EINVAL;
+    for (; text < end && *text >= '0' && *text <= '9' && size <= BENCH_SIZE_MAX; text++)
+        size = 10 * size + (uint64_t)(*text - '0');
+    if (text < end && (*text == 'K' || *text == 'k'))
+        size <<= 10, text++;
+    else if (text < end && (*text == 'M' || *text == 'm'))
+        size <<= 20, text++;
+    if (text != end || size > BENCH_SIZE_MAX)
+        return -EINVAL;
+    *ret_size = (uint32_t)size;
+    return 0;
+}
+
+static int add_size(struct sizes *sizes, uint32_t size)
+{
+    if (sizes->count == SIZES_MAX)
+        return -EINVAL;
+    sizes->items[sizes->count++] = size;
+    return 0;
+}
+
+/* A size, or FIRST..LAST: each the double of the one before. */
+static int add_sizes(struct sizes *sizes, const char *word, size_t word_bytes)
+{
+    const char *end = word + word_bytes, *dots = memmem(word, word_bytes, "..", 2);
+    uint32_t first, last;
+
+    if (read_size(word, dots != NULL ? dots : end, &first) < 0)
+        return -EINVAL;
+    if (dots == NULL)
+        return add_size(sizes, first);
+    if (read_size(dots + 2, end, &last) < 0 || first == 0 || last < first)
+        return -EINVAL;
+    for (uint64_t size = first; size <= last; size *= 2)
+        if (add_size(sizes, (uint32_t)size) < 0)
+            return -EINVAL;
+    return 0;
+}
+
+static int parse_sizes(const char *text, struct sizes *sizes, struct error *error)
+{
+    for (const char *word = text;; word++) {
+        size_t word_bytes = strcspn(word, ",");
+
+        if (add_sizes(sizes, word, word_bytes) < 0)
+            return error_set(error, -EINVAL,
+                             "option --size: '%.80s' is not a list of sizes up to 64M, or of "
+                             "FIRST..LAST: 0,8,1K..1M",
+                             text);
+        word += word_bytes;
+        if (*word == '\0')
+            return 0;
+    }
+}
+
+/* A barrier has no size. */
+static void add_requests(const struct bench_settings *settings, enum bench_operation operation,
+                         const struct sizes *sizes, struct bench_request **requests,
+                         uint32_t *count)
+{
+    uint32_t of_this = operation == BENCH_BARRIER ? 1 : sizes->count;
+
+    assert(operation < BENCH_OPERATION_COUNT);
+    *requests = memory_resize(*requests, (*count + of_this) * sizeof(**requests));
+    for (uint32_t i = 0; i < of_this; i++)
+        (*requests)[(*count)++] = (struct bench_request){
+            .operation = (uint8_t)operation,
+            .size_bytes = operation == BENCH_BARRIER ? 0 : sizes->items[i],
+            .warm_up = settings->warm_up == UINT32_MAX ? WARM_UP_DEFAULT : settings->warm_up,
+            .repeat = settings->repeat > 0 ? settings->repeat : REPEAT_DEFAULT};
+}
+
+int bench_plan_make(const struct bench_settings *settings, struct bench_request **ret_requests,
+                    uint32_t *ret_count, struct error *error)
+{
+    char *operations = options_list_join(&settings->operations, ",");
+    char *texts = options_list_join(&settings->sizes, ",");
+    const char *word = operations != NULL ? operations : OPERATIONS_DEFAULT;
+    struct bench_request *requests = NULL;
+    struct sizes sizes = {.count = 0};
+    uint32_t count = 0;
+    int rc = parse_sizes(texts != NULL ? texts : SIZES_DEFAULT, &sizes, error);
+
+    while (rc == 0) {
+        size_t word_bytes = strcspn(word, ",");
+        enum bench_operation operation;
+
+        if (!bench_operation_find(word, word_bytes, &operation)) {
+            rc = error_set(error, -EINVAL,
+                           "option --operation: '%.*s' is not one of " OPERATIONS_DEFAULT,
+                           word_bytes > 80 ? 80 : (int)word_bytes, word);
+            break;
+        }
+        add_requests(settings, operation, &sizes, &requests, &count);
+        word += word_bytes;
+        if (*word++ == '\0')
+            break;
+    }
+    free(operations);
+    free(texts);
+    if (rc < 0) {
+        free(requests);
+        return rc;
+    }
+    *ret_requests = requests;
+    *ret_count = count;
+    return 0;
+}

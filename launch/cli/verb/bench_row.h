@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The statistics of one measurement of `banyan bench`: of an operation of a size.  Where the root has timed each
+ * repetition they are exact; those of links, of which the nodes report histograms, are within 1/16.
+ */
+#ifndef LAUNCH_CLI_VERB_BENCH_ROW_H
+#define LAUNCH_CLI_VERB_BENCH_ROW_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "alloc/allocation.h"
+#include "base/buffer.h"
+#include "launch/proto/bench.h"
+
+struct bench_row {
+    struct bench_request what;
+    uint32_t nodes;
+    uint64_t min_ns;
+    uint64_t median_ns;
+    uint64_t p99_ns;
+    uint64_t max_ns;
+    /* In between the median lies with a probability of 95 %, if repetitions do not depend on each other. */
+    uint64_t low_ns;
+    uint64_t high_ns;
+    struct bench_times times; /* owned */
+};
+
+/* Takes the answer. */
+void bench_row_make(struct bench_row *ret_row, const struct bench_request *what,
+                    struct bench_answer *answer);
+void bench_row_fini(struct bench_row *row);
+/* MB/s of the median; 0: no data are moved. */
+double bench_row_bandwidth(const struct bench_row *row);
+
+/* Reports: what stands above the rows, then each row, then the levels of the tree and the slowest nodes. */
+void bench_row_print_heading(struct buffer *out);
+void bench_row_print(const struct bench_row *row, struct buffer *out);
+void bench_row_print_levels(const struct bench_row *row, const struct allocation *roster,
+                            struct buffer *out);
+void bench_row_csv_heading(struct buffer *out);
+void bench_row_csv(const struct bench_row *row, struct buffer *out);
+json_t *bench_row_json(const struct bench_row *row, const struct allocation *roster);
+/* What bench_row_json has made, but for levels and nodes; -EBADMSG. */
+int bench_row_from_json(struct bench_row *ret_row, json_t *object);
+
+#endif

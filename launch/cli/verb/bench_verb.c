@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/cli/verb/bench_verb.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/cli/client/instance_client.h"
+#include "launch/cli/option/json_text.h"
+#include "launch/cli/request/request.h"
+#include "launch/cli/verb/bench_instance.h"
+#include "launch/cli/verb/bench_plan.h"
+#include "launch/cli/verb/bench_row.h"
+#include "launch/cli/verb/verb_output.h"
+#include "launch/proto/exit_status.h"
+
+#define FIELD(member)        .offset = offsetof(struct bench_settings, member)
+#define RULES_MAX            64
+#define OPTION_OF_START_ONLY "daemonize"
+
+_Static_assert(offsetof(struct bench_settings, start) == 0, "rules of start have offsets in it");
+
+static const struct option_rule own_rules[] = {
+    {.kind = OPTION_HEADING, .help = "What"},
+    {.kind = OPTION_LIST,
+     .name = "operation",
+     .value = "LIST",
+     FIELD(operations),
+     .choices = "barrier broadcast gather exchange links",
+     .help = "what to measure: barrier, broadcast (until the root knows that all have it), gather "
+             "(to the root), exchange (all to all), links (there and back, from each node to its "
+             "parent); default: all of them"},
+    {.kind = OPTION_LIST,
+     .name = "size",
+     .value = "LIST",
+     FIELD(sizes),
+     .help = "bytes that each contributes: 0,8,1K..1M, where .. means each power of two times the "
+             "first (default: 8,1K,64K)"},
+    {.kind = OPTION_NUMBER,
+     .letter = 'r',
+     .name = "repeat",
+     .value = "N",
+     FIELD(repeat),
+     .minimum = 1,
+     .maximum = BENCH_REPEAT_MAX,
+     .help = "how often each is repeated (default: 200)"},
+    {.kind = OPTION_NUMBER,
+     .name = "warm-up",
+     .value = "N",
+     FIELD(warm_up),
+     .minimum = 0,
+     .maximum = BENCH_REPEAT_MAX,
+     .help = "how often before that, without counting (default: 20)"},
+    {.kind = OPTION_HEADING, .help = "Output"},
+    {.kind = OPTION_FLAG, .name = "csv", FIELD(csv), .help = "print the rows as CSV"},
+    {.kind = OPTION_FLAG, .name = "json", FIELD(json), .help = "print all that is known as JSON"},
+    {.kind = OPTION_HEADING, .help = "Which instance"},
+    {.kind = OPTION_TEXT,
+     .name = "instance",
+     .value = "DIR",
+     FIELD(instance),
+     .help = "the instance whose directory 'banyan start' has printed (default: $BANYAN_INSTANCE, "
+             "or the only one of yours; if there is none, or an option below is given, one is "
+             "started for the measurement)"},
+    {.kind = OPTION_END}};
+
+/* Those of `banyan start` follow, as far as they say what an instance is made of. */
+const struct option_rule *bench_verb_rules(void)
+{
+    static struct option_rule rules[RULES_MAX];
+    const struct option_rule *start = request_settings_start_rules();
+    size_t count = 0;
+
+    while (own_rules[count].kind != OPTION_END) {
+        rules[count] = own_rules[count];
+        count++;
+    }
+    for (; start->kind != OPTION_END; start++) {
+        assert(count < RULES_MAX - 1);
+        if (start->kind == OPTION_HEADING)
+            rules[count++] = (struct option_rule){
+                .kind = OPTION_HEADING,
+                .help = "An instance for the measurement (options as of banyan start)"};
+        else if (strcmp(start->name, OPTION_OF_START_ONLY) != 0)
+            rules[count++] = *start;
+    }
+    rules[count] = (struct option_rule){.kind = OPTION_END};
+    return rules;
+}
+
+void bench_verb_help(struct buffer *out)
+{
+    buffer_append_string(
+        out, "Usage: banyan bench [OPTIONS]\n\n"
+             "Measures the tree of an instance: its daemons repeat collective operations by "
+             "themselves,\nand report how long they took, by level of the tree, and which nodes "
+             "are slowest.\n");
+    options_help(bench_verb_rules(), out);
+    buffer_append_string(out, "\nMore in banyan-bench(1).\n");
+}
+
+/* ---- the instance ---- */
+
+/* Words that are not of own_rules, and their values; ends with NULL, free(). */
+static const char **words_of_start(int argc, char **argv)
+{
+    const struct option_rule *rules = bench_verb_rules();
+    const char **words = memory_allocate_zeroed((size_t)(argc + 1) * sizeof(*words));
+    size_t count = 0;
+
+    for (int at = 1; at < argc;) {
+        int own = options_words(own_rules, argv[at]), all = options_words(rules, argv[at]);
+
+        if (own > 0) {
+            at += own;
+            continue;
+        }
+        for (int i = 0; i < (all > 0 ? all : 1) && at < argc; i++)
+            words[count++] = argv[at++];
+    }
+    return words;
+}
+
+/* 1: it has said itself why it did not start. */
+static int open_client(struct instance_client *ret_client, struct bench_instance *own,
+                       const struct bench_settings *settings, const char *const *words,
+                       struct error *error)
+{
+    int rc = -ENOENT;
+
+    if (settings->instance != NULL && words[0] != NULL)
+        return error_set(error, -EINVAL,
+                         "options --instance and %.40s cannot be used together: the instance has "
+                         "its nodes already",
+                         words[0]);
+    if (words[0] == NULL)
+        rc = instance_client_open(ret_client, settings->instance, error);
+    if (rc != -ENOENT || settings->instance != NULL ||
+        (words[0] == NULL && getenv(REQUEST_INSTANCE_VARIABLE) != NULL))
+        return rc;
+    rc = bench_instance_start(own, words, error);
+    if (rc == 0)
+        rc = instance_client_open(ret_client, own->directory, error);
+    return rc;
+}
+
+/* ---- the measurements ---- */
+
+struct bench {
+    struct instance_client client;
+    const struct bench_settings *settings;
+    struct bench_request *requests;
+    struct bench_row *rows;
+    uint32_t count;
+    uint32_t done;
+};
+
+static int explain(int rc, const struct bench_request *what, const char *directory,
+                   struct error *error)
+{
+    const char *name = bench_operation_name((enum bench_operation)what->operation);
+
+    if (rc == -EBUSY)
+        error_set(error, rc, "too many clients measure the instance at %s; wait for them",
+                  directory);
+    else if (rc == -EMSGSIZE)
+        error_set(error, rc,
+                  "cannot measure %s of %u bytes: of all nodes that is too much for one "
+                  "operation; use a smaller --size",
+                  name, what->size_bytes);
+    else if (rc == -EHOSTDOWN)
+        error_set(error, rc, "cannot measure %s: a node of the instance at %s was lost meanwhile",
+                  name, directory);
+    return rc;
+}
+
+static int print_now(struct buffer *text)
+{
+    return verb_output_print(text, EXIT_SUCCESS);
+}
+
+static int show_row(const struct bench *bench, const struct bench_row *row)
+{
+    struct buffer text = {0};
+    bool is_first = bench->done == 0;
+
+    if (bench->settings->json > 0)
+        return EXIT_SUCCESS;
+    if (bench->settings->csv > 0) {
+        if (is_first)
+            bench_row_csv_heading(&text);
+        bench_row_csv(row, &text);
+    } else {
+        if (is_first)
+            bench_row_print_heading(&text);
+        bench_row_print(row, &text);
+    }
+    return print_now(&text);
+}
+
+static int measure(struct bench *bench, struct error *error)
+{
+    for (; bench->done < bench->count; bench->done++) {
+        const struct bench_request *what = &bench->requests[bench->done];
+        struct bench_answer answer;
+        int rc = instance_client_bench(&bench->client, what, &answer, error);
+
+        if (rc < 0)
+            return explain(rc, what, bench->client.directory, error);
+        bench_row_make(&bench->rows[bench->done], what, &answer);
+        rc = show_row(bench, &bench->rows[bench->done]);
+        if (rc != EXIT_SUCCESS) {
+            bench->done++;
+            return rc;
+        }
+    }
+    return EXIT_SUCCESS;
+}
+
+/* Of each operation that of the greatest size, which is its last. */
+static int show_levels(const struct bench *bench)
+{
+    struct buffer text = {0};
+
+    for (uint32_t i = 0; i < bench->count; i++) {
+        if (i + 1 == bench->count ||
+            bench->requests[i].operation != bench->requests[i + 1].operation)
+            bench_row_print_levels(&bench->rows[i], &bench->client.roster, &text);
+    }
+    return print_now(&text);
+}
+
+static int show_json(const struct bench *bench)
+{
+    json_t *rows = json_array(), *root;
+    struct buffer text = {0};
+    char *dump;
+
+    for (uint32_t i = 0; i < bench->count; i++)
+        json_array_append_new(rows, bench_row_json(&bench->rows[i], &bench->client.roster));
+    root = json_pack("{s:i, s:o, s:i, s:o}", "version", 1, "instance",
+                     json_text(bench->client.directory), "nodes",
+                     (int)allocation_nodes(&bench->client.roster), "rows", rows);
+    dump = json_dumps(root, JSON_INDENT(2));
+    assert(dump != NULL);
+    buffer_printf(&text, "%s\n", dump);
+    free(dump);
+    json_decref(root);
+    return print_now(&text);
+}
+
+static int carry_out(struct bench *bench, struct error *error)
+{
+    int status;
+
+    bench->rows = memory_allocate_zeroed(bench->count * sizeof(*bench->rows));
+    status = measure(bench, error);
+    if (status == EXIT_SUCCESS && bench->settings->json > 0)
+        status = show_json(bench);
+    else if (status == EXIT_SUCCESS && bench->settings->csv == 0)
+        status = show_levels(bench);
+    for (uint32_t i = 0; i < bench->done; i++)
+        bench_row_fini(&bench->rows[i]);
+    free(bench->rows);
+    return status;
+}
+
+static int run_bench(const struct bench_settings *settings, int argc, char **argv,
+                     struct error *error)
+{
+    struct bench bench = {.settings = settings};
+    struct bench_instance own = {.pid = 0};
+    const char **words;
+    int rc = bench_plan_make(settings, &bench.requests, &bench.count, error);
+
+    if (rc < 0)
+        return rc;
+    words = words_of_start(argc, argv);
+    rc = open_client(&bench.client, &own, settings, words, error);
+    if (rc == 0) {
+        rc = carry_out(&bench, error);
+        instance_client_close(&bench.client);
+    } else if (rc > 0) {
+        rc = EXIT_STATUS_FAILED;
+    }
+    bench_instance_stop(&own);
+    free(words);
+    free(bench.requests);
+    return rc;
+}
+
+static void settings_fini(struct bench_settings *settings)
+{
+    request_settings_fini(&settings->start);
+    options_list_fini(&settings->operations);
+    options_list_fini(&settings->sizes);
+}
+
+int bench_verb(int argc, char **argv)
+{
+    struct bench_settings settings = {.warm_up = UINT32_MAX};
+    struct buffer text = {0};
+    struct error error = ERROR_NONE;
+    int next = argc;
+    int status = options_parse(bench_verb_rules(), argc, argv, &settings, &next, &error);
+
+    if (status == 0 && settings.start.help == 0 && settings.start.version == 0 && next < argc)
+        status =
+            error_set(&error, -EINVAL, "expected: banyan bench [OPTIONS], not '%.80s'", argv[next]);
+    if (status == 0 && settings.start.help > 0) {
+        bench_verb_help(&text);
+        status = verb_output_print(&text, EXIT_SUCCESS);
+    } else if (status == 0 && settings.start.version > 0) {
+        options_version(&text);
+        status = verb_output_print(&text, EXIT_SUCCESS);
+    } else if (status == 0) {
+        status = run_bench(&settings, argc, argv, &error);
+    }
+    settings_fini(&settings);
+    return status < 0 ? verb_output_fail(&error) : status;
+}

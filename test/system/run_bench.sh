@@ -1,0 +1,92 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# `banyan bench`: the daemons measure their tree, in an instance that is there and in one that is started for it.
+. "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
+. "$srcdir/test/support/run_lib.sh"
+
+# An instance for the measurement.
+run "$banyan" bench --virtual-nodes 6 --radix 2 -r 5 --warm-up 1 --size 0,4K </dev/null
+is "$status-$err" "0-" "an instance is started for it"
+like "$out" '^OPERATION +BYTES +TIMES +MIN us ' "a table"
+is "$(sed '/^$/,$d' <<<"$out" | sed 1d | awk '{print $1, $2, $3}' | tr '\n' ',')" \
+    "barrier 0 5,broadcast 0 5,broadcast 4096 5,gather 0 5,gather 4096 5,exchange 0 5,exchange 4096 5,links 0 5,links 4096 5," \
+    "of all operations and sizes"
+is "$(grep -c ', by level of the tree:$' <<<"$out")" 5 "levels of each operation"
+like "$out" 'slowest links: v[1-6] to (v[1-6]|\(root\)) [0-9.]+ us, ' "links by the names of their nodes"
+nothing_left_within 30 none "it ends with the measurement"
+
+# Large contributions go over both trees.
+run "$banyan" bench --virtual-nodes 5 --radix 3 -r 2 --warm-up 0 --operation exchange,broadcast --size 1M --csv </dev/null
+is "$status-$err" "0-" "large ones"
+is "$(cut -d , -f 1-4 <<<"$out" | tr '\n' ' ')" \
+    "operation,nodes,bytes,times exchange,5,1048576,2 broadcast,5,1048576,2 " "CSV"
+
+# One that is there.
+instance=$("$banyan" start --virtual-nodes 4 --slots 2 --daemonize 2>"$scratch/start.err" </dev/null)
+like "$instance" '^/.*banyan-' "an instance is there"
+run "$banyan" bench -r 3 --operation barrier,links --size 8 --json </dev/null
+is "$status-$err" "0-" "it is measured"
+if command -v python3 >/dev/null; then
+    echo "$out" >"$scratch/bench.json"
+    is "$(python3 - "$scratch/bench.json" "$instance" <<'E2'
+import json, sys
+d = json.load(open(sys.argv[1]))
+barrier, links = d["rows"]
+print(d["instance"] == sys.argv[2], d["nodes"], barrier["operation"], barrier["times"],
+      barrier["min_ns"] <= barrier["median_ns"] <= barrier["max_ns"],
+      barrier["median_low_ns"] <= barrier["median_ns"] <= barrier["median_high_ns"],
+      sum(level["places"] for level in barrier["levels"]), len(links["slowest_links"]),
+      links["slowest_links"][0]["parent"])
+E2
+)" "True 4 barrier 3 True True 5 4 (root)" "JSON"
+else
+    skip "no python3 to read JSON"
+fi
+refuses 125 "options --instance and --radix cannot be used together" "an instance has its tree" bench --instance "$instance" --radix 2
+refuses 125 "cannot measure gather of 67108864 bytes: of all nodes that is too much" "too much for the root" \
+    bench -r 1 --operation gather --size 64M
+
+# One waits for the other, which takes until it is killed.
+"$banyan" bench -r 100000 --operation exchange --size 64K >"$scratch/long.out" 2>&1 </dev/null &
+long=$!
+connected() { ls -l "/proc/$1/fd" 2>/dev/null | grep -q socket; }
+until_true 60 connected "$long" || fail "it begins"
+"$banyan" bench -r 1 --operation barrier --csv >"$scratch/second.out" 2>&1 </dev/null &
+second=$!
+until_true 60 connected "$second" && pass "another one begins" || fail "another one begins"
+kill -9 "$long"
+wait "$long" 2>/dev/null
+wait "$second"
+is "$?-$(sed -n 's/\(barrier,4\).*/\1/p' "$scratch/second.out")" "0-barrier,4" "it is measured after the first"
+run "$banyan" run --timeout 240 -N 1 -n 4 sh -c 'echo $BANYAN_RANK' </dev/null
+is "$status-$(sort <<<"$out" | tr '\n' ' ')" "0-0 1 2 3 " "jobs run after it"
+
+# A node is lost meanwhile.
+"$banyan" bench -r 100000 --operation exchange --size 64K >"$scratch/lost.out" 2>"$scratch/lost.err" </dev/null &
+long=$!
+until_true 60 connected "$long" || fail "it begins"
+daemon_of() { # PLACE: the pid of the daemon whose session directory that is
+    local process
+    for process in $(descendants "$("$banyan" status --instance "$instance" | sed -n 's/^root *process \([0-9]*\).*/\1/p')"); do
+        case $(tr '\0' ' ' <"/proc/$process/cmdline" 2>/dev/null) in
+        banyand*) ls -l "/proc/$process/fd" 2>/dev/null | grep -q "\.$1\$" && echo "$process" && return ;;
+        esac
+    done
+}
+victim=$(daemon_of 4)
+ok "the daemon of v4 is found" test -n "$victim"
+[ -z "$victim" ] || kill -9 "$victim"
+wait "$long"
+is "$?" 125 "a node is lost"
+like "$(cat "$scratch/lost.err")" "cannot measure exchange: a node of the instance at $instance was lost meanwhile\$" "says so"
+run "$banyan" bench -r 2 --operation barrier --csv </dev/null
+like "$status-$out" "barrier,3,0,2," "the others are measured"
+run "$banyan" stop --instance "$instance" </dev/null
+nothing_left_within 60 none "nothing is left"
+
+refuses 125 "option --operation: 'scatter' is not one of barrier," "no such operation" bench --operation scatter
+refuses 125 "option --size: '65M' is not a list of sizes" "too large" bench --size 65M
+refuses 125 "expected: banyan bench \[OPTIONS\], not 'x'" "no words" bench x
+refuses 125 "option --radix" "what an instance refuses" bench --virtual-nodes 2 --radix 9
+done_testing

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What `banyan bench` is to measure: launch/cli/verb/bench_plan.c. */
+#include "config.h"
+
+#include "launch/cli/verb/bench_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "test/support/tap.h"
+
+static struct buffer plan_text;
+
+/* "operation bytes" of each, or the error. */
+static const char *made(const char *operations, const char *sizes)
+{
+    struct bench_settings settings = {
+        .operations = {.items = &operations, .count = operations != NULL},
+        .sizes = {.items = &sizes, .count = sizes != NULL},
+        .warm_up = UINT32_MAX};
+    struct bench_request *requests = NULL;
+    struct error error = ERROR_NONE;
+    uint32_t count = 0;
+
+    buffer_clear(&plan_text);
+    if (bench_plan_make(&settings, &requests, &count, &error) < 0)
+        buffer_append_string(&plan_text, error.text);
+    for (uint32_t i = 0; i < count; i++)
+        buffer_printf(&plan_text, "%s%s %u", i > 0 ? ", " : "",
+                      bench_operation_name((enum bench_operation)requests[i].operation),
+                      requests[i].size_bytes);
+    free(requests);
+    return buffer_string(&plan_text);
+}
+
+static void refuses(const char *operations, const char *sizes, const char *why, const char *name)
+{
+    ok(strncmp(made(operations, sizes), why, strlen(why)) == 0, "%s", name);
+}
+
+int main(void)
+{
+    is_string(made("gather", "0,8"), "gather 0, gather 8", "sizes");
+    is_string(made("barrier,links", "1k,1M"), "barrier 0, links 1024, links 1048576",
+              "a barrier has none; units");
+    is_string(made("exchange", "3..13"), "exchange 3, exchange 6, exchange 12", "doubles");
+    is_string(made("exchange", "32M..64M"), "exchange 33554432, exchange 67108864",
+              "up to the largest");
+    is_string(made("barrier", NULL), "barrier 0", "defaults");
+    is_string(made(NULL, "8"), "barrier 0, broadcast 8, gather 8, exchange 8, links 8",
+              "all operations");
+    is_string(made("scatter", NULL),
+              "option --operation: 'scatter' is not one of barrier,broadcast,gather,exchange,links",
+              "there is no such operation");
+    is_string(made("gather,", NULL),
+              "option --operation: '' is not one of barrier,broadcast,gather,exchange,links",
+              "nor none");
+    refuses(NULL, "65M", "option --size: '65M' is not", "too large");
+    refuses(NULL, "8,", "option --size: '8,' is not", "a size is missing");
+    refuses(NULL, "-1", "option --size: '-1' is not", "negative");
+    refuses(NULL, "8..4", "option --size: '8..4' is not", "not upwards");
+    refuses(NULL, "0..8", "option --size: '0..8' is not", "nothing cannot be doubled");
+    refuses(NULL, "1KB", "option --size: '1KB' is not", "no other units");
+    buffer_fini(&plan_text);
+    return done_testing();
+}
