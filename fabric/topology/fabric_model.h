@@ -97,6 +97,11 @@ void fabric_model_rows(const struct fabric_model *model, const uint32_t *vertice
                        uint32_t vertices_count, uint32_t first, uint32_t count,
                        uint16_t *ret_costs);
 
+/* ret_part: the same switches, and the vertices of those nodes for which the array has other than 0, in
+ * their order; settled.  The caller finishes it.  O(vertices + switches). */
+void fabric_model_part(const struct fabric_model *model, const uint8_t *nodes,
+                       struct fabric_model *ret_part);
+
 /* Numbers of names, or FABRIC_NONE. */
 uint32_t fabric_model_find_switch(const struct fabric_model *model, const char *name);
 uint32_t fabric_model_find_vertex(const struct fabric_model *model, const char *name);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The part of a model that some nodes are: made by the same steps as the whole, so it obeys the same limits. */
+#include "config.h"
+
+#include "fabric/topology/fabric_model.h"
+
+#include <assert.h>
+
+static void copy_switches(const struct fabric_model *model, struct fabric_model *part)
+{
+    for (uint32_t i = 0; i < model->switches_count; i++) {
+        uint32_t own;
+        int rc = fabric_model_add_switch(part, fabric_model_name(model, model->switches[i].name),
+                                         model->switches[i].across, &own, NULL);
+
+        assert(rc == 0 && own == i);
+    }
+    for (uint32_t i = 0; i < model->switches_count; i++) {
+        const struct fabric_switch *own = &model->switches[i];
+        int rc = own->parent == FABRIC_NONE
+                     ? 0
+                     : fabric_model_set_parent(part, i, own->parent, own->link, NULL);
+
+        assert(rc == 0);
+    }
+}
+
+void fabric_model_part(const struct fabric_model *model, const uint8_t *nodes,
+                       struct fabric_model *ret_part)
+{
+    struct fabric_model part = {.switches = NULL};
+    int rc;
+
+    assert(model->is_settled);
+    copy_switches(model, &part);
+    for (uint32_t i = 0; i < model->vertices_count; i++) {
+        const struct fabric_vertex *vertex = &model->vertices[i];
+
+        if (!nodes[vertex->node])
+            continue;
+        rc = fabric_model_add_vertex(&part, fabric_model_name(model, vertex->name),
+                                     fabric_model_name(model, model->nodes[vertex->node]),
+                                     fabric_model_name(model, model->planes[vertex->plane]),
+                                     vertex->top, vertex->link, NULL);
+        assert(rc == 0);
+    }
+    rc = fabric_model_settle(&part, NULL);
+    assert(rc == 0);
+    *ret_part = part;
+}
