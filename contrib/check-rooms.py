@@ -24,14 +24,14 @@ MAY_INCLUDE = {
     "launch/core": ["alloc", "launch/proto", "launch/job", "overlay/endpoint.h"] + TREE,
     "launch/exec": ["alloc", "fabric", "launch/proto", "pmix/host.h"],
     "launch/start": ["alloc", "fabric", "launch/proto", "launch/exec"] + TREE,
-    "launch/rank": ["alloc", "fabric", "pmix", "launch/proto", "launch/job", "launch/exec"],
+    "launch/rank": ["alloc", "fabric", "fabric/topology", "pmix", "launch/proto", "launch/job", "launch/exec"],
     "launch/doctor": ["fabric", "launch/proto", "launch/exec"],
     "launch/daemon": FLOORS + ["launch/proto", "launch/job", "launch/core", "launch/exec", "launch/start",
-                               "launch/rank", "launch/doctor"],
+                               "launch/rank", "launch/doctor", "fabric/topology"],
     "launch/sim": ["alloc", "overlay", "fabric/virtual_network.h", "launch/proto", "launch/job",
                    "launch/core"],
     "launch/cli/option": [],
-    "launch/cli/request": BELOW_CLI + ["launch/cli/option"],
+    "launch/cli/request": BELOW_CLI + ["launch/cli/option", "fabric/topology"],
     "launch/cli/client": BELOW_CLI + ["launch/cli/option", "launch/cli/request",
                                       "launch/daemon/root.h"],
     "launch/cli/remote": BELOW_CLI + ["launch/cli/option", "launch/cli/request"],
@@ -49,8 +49,8 @@ PURE = set("assert.h ctype.h endian.h errno.h inttypes.h limits.h stdalign.h std
 # The ways into a folder for who stands above it.
 DOORS = {
     "overlay": ["overlay/endpoint.h"] + TREE,
-    "pmix": ["pmix/pmi.h", "pmix/host.h", "pmix/pmi_control.h", "pmix/pmi_names.h", "pmix/pmi_notice.h",
-             "pmix/pmi_pull.h", "pmix/pmi_push.h", "pmix/pmi_query.h", "pmix/pmi_spawn.h"],
+    "pmix": ["pmix/pmi.h", "pmix/host.h", "pmix/pmi_control.h", "pmix/pmi_fabric.h", "pmix/pmi_names.h",
+             "pmix/pmi_notice.h", "pmix/pmi_pull.h", "pmix/pmi_push.h", "pmix/pmi_query.h", "pmix/pmi_spawn.h"],
 }
 # Names that stay in one room.
 HOME_OF = {"struct daemon": "launch/daemon"}

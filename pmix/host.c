@@ -20,6 +20,7 @@
 #include "pmix/host_delta.h"
 #include "pmix/host_entry.h"
 #include "pmix/host_event.h"
+#include "pmix/host_fabric.h"
 #include "pmix/host_fence.h"
 #include "pmix/host_group.h"
 #include "pmix/host_internal.h"
@@ -88,6 +89,7 @@ static pmix_server_module_t module = {
     .iof_pull = host_pull_upcall,
     .push_stdin = host_push_upcall,
     .tool_connected = host_tool_connected,
+    .fabric = host_fabric_upcall,
 };
 
 /* Sets the settings; set[i] records which of them must be undone. */

@@ -27,7 +27,10 @@ struct host_inquiry {
     int has_instance;
     struct pmi_node_facts *nodes; /* what the key needs */
     size_t nodes_count;
-    int has_nodes;
+    struct pmi_fabric_facts fabric; /* likewise */
+    enum pmi_query_kind asked;      /* last */
+    int has_facts;                  /* what the key needs has been answered, */
+    int facts_status;               /* or refused */
     pmix_info_t *results;
     size_t results_count;
     size_t missing; /* keys without an answer */
@@ -38,21 +41,23 @@ struct host_inquiry {
 
 static void inquiry_go_on(struct host *host, struct host_inquiry *inquiry);
 
-static void nodes_forget(struct host_inquiry *inquiry)
+static void facts_forget(struct host_inquiry *inquiry)
 {
+    pmi_fabric_facts_fini(&inquiry->fabric);
     for (size_t i = 0; i < inquiry->nodes_count; i++)
         pmi_node_facts_fini(&inquiry->nodes[i]);
     free(inquiry->nodes);
     inquiry->nodes = NULL;
     inquiry->nodes_count = 0;
-    inquiry->has_nodes = 0;
+    inquiry->has_facts = 0;
+    inquiry->facts_status = 0;
 }
 
 static void inquiry_free(void *context)
 {
     struct host_inquiry *inquiry = context;
 
-    nodes_forget(inquiry);
+    facts_forget(inquiry);
     pmi_instance_facts_fini(&inquiry->instance);
     for (size_t i = 0; i < inquiry->results_count; i++)
         PMIX_INFO_DESTRUCT(&inquiry->results[i]);
@@ -93,6 +98,7 @@ static void inquiry_ask(struct host *host, struct host_inquiry *inquiry,
                         const struct pmi_query *query)
 {
     pmi_query_encode(query, &inquiry->request.data);
+    inquiry->asked = query->kind;
     inquiry->request.id = 0;
     inquiry->request.kind = PMI_REQUEST_QUERY;
     inquiry->request.caller = inquiry->asker;
@@ -120,31 +126,34 @@ static void take_value(struct host_inquiry *inquiry, const char *key, const pmix
     result->value = *value;
 }
 
-/* 1 if its processes are asked for first. */
+/* 1 if its processes, or the fabric, are asked for first. */
 static int answer_key(struct host *host, struct host_inquiry *inquiry, const char *key)
 {
     struct host_query_facts facts = {.instance = &inquiry->instance,
                                      .nodes = inquiry->nodes,
-                                     .nodes_count = inquiry->nodes_count};
+                                     .nodes_count = inquiry->nodes_count,
+                                     .fabric = &inquiry->fabric};
     struct host_query_scope scope;
     struct pmi_query query;
     pmix_value_t value;
     int rc = host_query_scope(&inquiry->queries[inquiry->query], &inquiry->instance,
                               asking_job(host, inquiry), &scope);
 
-    if (rc == 0 && !inquiry->has_nodes &&
+    if (rc == 0 && !inquiry->has_facts &&
         host_query_needs(key, &scope, &inquiry->instance, &query)) {
         inquiry_ask(host, inquiry, &query);
         pmi_query_fini(&query);
         return 1;
     }
     if (rc == 0)
+        rc = inquiry->facts_status;
+    if (rc == 0)
         rc = host_query_value(key, &scope, &facts, &value);
     if (rc == 0)
         take_value(inquiry, key, &value);
     else
         inquiry_miss(inquiry, rc);
-    nodes_forget(inquiry);
+    facts_forget(inquiry);
     return 0;
 }
 
@@ -185,8 +194,21 @@ static int take_nodes(struct host_inquiry *inquiry, const void *data, size_t dat
         rc = pmi_node_facts_decode(&inquiry->nodes[inquiry->nodes_count], &reader);
         inquiry->nodes_count += rc == 0;
     }
-    inquiry->has_nodes = 1;
     return rc;
+}
+
+/* What a key needs; refused, the key has no value, and the others may have. */
+static void take_facts(struct host_inquiry *inquiry, int status, const void *data,
+                       size_t data_bytes)
+{
+    inquiry->has_facts = 1;
+    if (status == 0 && inquiry->asked == PMI_QUERY_FABRIC)
+        status = pmi_fabric_facts_decode(&inquiry->fabric, data, data_bytes);
+    else if (status == 0)
+        status = take_nodes(inquiry, data, data_bytes);
+    else if (status == -ENOENT && inquiry->asked == PMI_QUERY_PROCESSES)
+        status = 0; /* no node has any */
+    inquiry->facts_status = status;
 }
 
 static void inquiry_run(struct host *host, struct host_call *call)
@@ -211,13 +233,12 @@ static void inquiry_answered(struct host *host, struct host_request *request, in
         host_thread_post(&inquiry->request.call);
         return;
     }
-    if (status == 0 && !inquiry->has_instance) {
+    if (inquiry->has_instance && status != -ECANCELED) {
+        take_facts(inquiry, status, data, data_bytes);
+        status = 0;
+    } else if (status == 0) {
         status = pmi_instance_facts_decode(&inquiry->instance, data, data_bytes);
         inquiry->has_instance = status == 0;
-    } else if (status == 0) {
-        status = take_nodes(inquiry, data, data_bytes);
-    } else if (status == -ENOENT && inquiry->has_instance) {
-        status = take_nodes(inquiry, NULL, 0); /* no node has any */
     }
     if (status == 0) {
         inquiry_go_on(host, inquiry);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "pmix/host_fabric_value.h"
 #include "pmix/host_internal.h"
 #include "pmix/host_spawn.h"
 
@@ -25,6 +26,9 @@ static const char *const qualifiers[] = {PMIX_NSPACE,
                                          PMIX_PROCID,
                                          PMIX_HOSTNAME,
                                          PMIX_PSET_NAME,
+                                         PMIX_FABRIC_PLANE,
+                                         PMIX_FABRIC_DEVICE_INDEX,
+                                         PMIX_FABRIC_DEVICE_NAME,
                                          PMIX_QUERY_LOCAL_ONLY,
                                          PMIX_QUERY_REPORT_AVG,
                                          PMIX_QUERY_REFRESH_CACHE,
@@ -57,10 +61,34 @@ static int read_rank(const pmix_value_t *value, uint32_t *ret_rank)
     return 0;
 }
 
-static int read_qualifier(const pmix_info_t *info, struct host_query_scope *scope)
+/* Of the fabric: 1 if it is one of these. */
+static int read_fabric_qualifier(const pmix_info_t *info, struct host_query_scope *scope,
+                                 int *ret_status)
 {
     const pmix_value_t *value = &info->value;
 
+    *ret_status = 0;
+    if (PMIX_CHECK_KEY(info, PMIX_FABRIC_PLANE)) {
+        scope->plane = text_of(value);
+        *ret_status = scope->plane == NULL ? -EINVAL : 0;
+    } else if (PMIX_CHECK_KEY(info, PMIX_FABRIC_DEVICE_NAME)) {
+        scope->device_name = text_of(value);
+        *ret_status = scope->device_name == NULL ? -EINVAL : 0;
+    } else if (PMIX_CHECK_KEY(info, PMIX_FABRIC_DEVICE_INDEX)) {
+        *ret_status = read_rank(value, &scope->device);
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+static int read_qualifier(const pmix_info_t *info, struct host_query_scope *scope)
+{
+    const pmix_value_t *value = &info->value;
+    int rc;
+
+    if (read_fabric_qualifier(info, scope, &rc))
+        return rc;
     if (PMIX_CHECK_KEY(info, PMIX_PROCID)) {
         if (value->type != PMIX_PROC || value->data.proc == NULL)
             return -EINVAL;
@@ -87,7 +115,7 @@ static int read_qualifier(const pmix_info_t *info, struct host_query_scope *scop
 int host_query_scope(const pmix_query_t *query, const struct pmi_instance_facts *instance,
                      uint32_t job, struct host_query_scope *ret_scope)
 {
-    struct host_query_scope scope = {.job = job, .rank = PMI_RANK_ALL};
+    struct host_query_scope scope = {.job = job, .rank = PMI_RANK_ALL, .device = PMI_FABRIC_ALL};
     int rc = host_refuses(query->qualifiers, query->nqual, qualifiers) ? -ENOTSUP : 0;
 
     for (size_t i = 0; i < query->nqual && rc == 0; i++)
@@ -476,15 +504,63 @@ static int value_memory(const struct host_query_scope *scope, const struct host_
     return 0;
 }
 
+/* ---- The fabric ---- */
+
+static int value_planes(const struct host_query_scope *scope, const struct host_query_facts *facts,
+                        pmix_value_t *ret_value)
+{
+    return host_fabric_planes(facts->fabric, ret_value);
+}
+
+static int value_fabric_index(const struct host_query_scope *scope,
+                              const struct host_query_facts *facts, pmix_value_t *ret_value)
+{
+    return host_fabric_index(facts->fabric, ret_value);
+}
+
+static int value_devices_count(const struct host_query_scope *scope,
+                               const struct host_query_facts *facts, pmix_value_t *ret_value)
+{
+    return host_fabric_devices_count(facts->fabric, ret_value);
+}
+
+static int value_costs(const struct host_query_scope *scope, const struct host_query_facts *facts,
+                       pmix_value_t *ret_value)
+{
+    return host_fabric_costs(facts->fabric, ret_value);
+}
+
+static int value_devices(const struct host_query_scope *scope, const struct host_query_facts *facts,
+                         pmix_value_t *ret_value)
+{
+    return host_fabric_devices(facts->fabric, ret_value);
+}
+
+static int value_device(const struct host_query_scope *scope, const struct host_query_facts *facts,
+                        pmix_value_t *ret_value)
+{
+    return host_fabric_device(facts->fabric, ret_value);
+}
+
 /* ---- The table ---- */
 
 static value_function value_keys;
 
-/* Which processes a key is about. */
-enum needs { NEEDS_NONE, NEEDS_JOB, NEEDS_LOCAL, NEEDS_MEMORY };
+/* What a key is about: which processes, or which part of the fabric. */
+enum needs {
+    NEEDS_NONE,
+    NEEDS_JOB,
+    NEEDS_LOCAL,
+    NEEDS_MEMORY,
+    NEEDS_FABRIC,
+    NEEDS_COSTS,
+    NEEDS_DEVICES
+};
 
 #define OF_JOB       PMIX_NSPACE
 #define OF_PROCESSES PMIX_NSPACE "," PMIX_RANK "," PMIX_PROCID
+#define OF_DEVICES \
+    PMIX_FABRIC_PLANE "," PMIX_FABRIC_DEVICE_INDEX "," PMIX_FABRIC_DEVICE_NAME "," PMIX_HOSTNAME
 
 static const struct {
     const char *key;
@@ -510,6 +586,12 @@ static const struct {
     {PMIX_NUM_NODES, value_nodes, NEEDS_NONE, OF_JOB},
     {PMIX_NUM_SLOTS, value_slots, NEEDS_NONE, ""},
     {PMIX_UNIV_SIZE, value_slots, NEEDS_NONE, ""},
+    {PMIX_FABRIC_PLANE, value_planes, NEEDS_FABRIC, ""},
+    {PMIX_FABRIC_INDEX, value_fabric_index, NEEDS_FABRIC, PMIX_FABRIC_PLANE},
+    {PMIX_FABRIC_NUM_DEVICES, value_devices_count, NEEDS_FABRIC, PMIX_FABRIC_PLANE},
+    {PMIX_FABRIC_COST_MATRIX, value_costs, NEEDS_COSTS, OF_DEVICES},
+    {PMIX_FABRIC_DEVICES, value_devices, NEEDS_DEVICES, OF_DEVICES},
+    {PMIX_FABRIC_DEVICE, value_device, NEEDS_DEVICES, OF_DEVICES},
 };
 
 #define KEYS_COUNT (sizeof(keys) / sizeof(keys[0]))
@@ -533,6 +615,26 @@ static int find_key(const char *key)
     return -ENOENT;
 }
 
+static char *copy_name(const char *name)
+{
+    return name != NULL ? memory_printf("%.*s", (int)PMI_FABRIC_NAME_MAX, name) : NULL;
+}
+
+static void ask_fabric(enum needs needs, const struct host_query_scope *scope,
+                       struct pmi_query *ret_query)
+{
+    *ret_query = (struct pmi_query){
+        .kind = PMI_QUERY_FABRIC,
+        .fabric = {.plane = copy_name(scope->plane), .device = PMI_FABRIC_ALL},
+    };
+    if (needs == NEEDS_FABRIC)
+        return;
+    ret_query->fabric.parts = needs == NEEDS_COSTS ? PMI_FABRIC_COSTS : PMI_FABRIC_DEVICES;
+    ret_query->fabric.device = scope->device;
+    ret_query->fabric.device_name = copy_name(scope->device_name);
+    ret_query->fabric.node = copy_name(scope->node_name);
+}
+
 int host_query_needs(const char *key, const struct host_query_scope *scope,
                      const struct pmi_instance_facts *instance, struct pmi_query *ret_query)
 {
@@ -540,7 +642,13 @@ int host_query_needs(const char *key, const struct host_query_scope *scope,
     const struct pmi_job_facts *job = pmi_instance_facts_find(instance, scope->job);
     int found = find_key(key);
 
-    if (found < 0 || keys[found].needs == NEEDS_NONE || scope->lists_qualifiers || job == NULL)
+    if (found < 0 || keys[found].needs == NEEDS_NONE || scope->lists_qualifiers)
+        return 0;
+    if (keys[found].needs >= NEEDS_FABRIC) {
+        ask_fabric(keys[found].needs, scope, ret_query);
+        return 1;
+    }
+    if (job == NULL)
         return 0;
     query.with_memory = keys[found].needs == NEEDS_MEMORY;
     query.is_local =

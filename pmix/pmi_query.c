@@ -11,6 +11,7 @@
 void pmi_query_fini(struct pmi_query *query)
 {
     ranges_fini(&query->places);
+    pmi_fabric_query_fini(&query->fabric);
 }
 
 struct pmi_job_facts *pmi_instance_facts_add(struct pmi_instance_facts *facts, uint32_t number)

@@ -17,23 +17,25 @@
 #include "base/ranges.h"
 #include "base/wire.h"
 #include "pmix/pmi.h"
+#include "pmix/pmi_fabric.h"
 
 #define PMI_QUERY_STRING_MAX 65536u /* a longer command line is cut off */
 
 enum pmi_query_kind {
     PMI_QUERY_JOBS,      /* answer: struct pmi_instance_facts */
     PMI_QUERY_PROCESSES, /* answer: any number of struct pmi_node_facts */
+    PMI_QUERY_FABRIC,    /* answer: struct pmi_fabric_facts; -ENOTSUP: no fabric is described */
     PMI_QUERY_KIND_COUNT
 };
 
-/* The rest is for PMI_QUERY_PROCESSES. */
 struct pmi_query {
     enum pmi_query_kind kind;
-    uint8_t is_local;     /* only what runs on this node */
-    uint8_t with_memory;  /* costs a read of /proc for each process */
-    uint32_t job;         /* 0: all (of this node: is_local) */
-    uint32_t rank;        /* or PMI_RANK_ALL */
-    struct ranges places; /* of the nodes to ask, as pmi_job_facts has them; owned */
+    struct pmi_fabric_query fabric; /* PMI_QUERY_FABRIC; the rest is for PMI_QUERY_PROCESSES */
+    uint8_t is_local;               /* only what runs on this node */
+    uint8_t with_memory;            /* costs a read of /proc for each process */
+    uint32_t job;                   /* 0: all (of this node: is_local) */
+    uint32_t rank;                  /* or PMI_RANK_ALL */
+    struct ranges places;           /* of the nodes to ask, as pmi_job_facts has them; owned */
 };
 
 enum pmi_job_phase {

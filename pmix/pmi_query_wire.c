@@ -21,6 +21,8 @@ void pmi_query_encode(const struct pmi_query *query, struct buffer *out)
     wire_put_u32(out, query->job);
     wire_put_u32(out, query->rank);
     ranges_encode(&query->places, out);
+    if (query->kind == PMI_QUERY_FABRIC)
+        pmi_fabric_query_encode(&query->fabric, out);
 }
 
 int pmi_query_decode(struct pmi_query *ret_query, const void *data, size_t bytes)
@@ -39,6 +41,8 @@ int pmi_query_decode(struct pmi_query *ret_query, const void *data, size_t bytes
     query.job = wire_get_u32(&reader);
     query.rank = wire_get_u32(&reader);
     ranges_decode(&reader, PLACES_RANGES_MAX, &query.places);
+    if (query.kind == PMI_QUERY_FABRIC)
+        pmi_fabric_query_decode(&reader, &query.fabric);
     if (wire_finish(&reader) < 0) {
         pmi_query_fini(&query);
         return -EBADMSG;

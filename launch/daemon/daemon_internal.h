@@ -40,6 +40,7 @@ struct core_timer;
 struct root;
 struct join_root;
 struct log_file;
+struct root_fabric;
 
 /* The part of a job on this node: its processes, pipes and servers. */
 struct daemon_job {
@@ -88,7 +89,8 @@ struct daemon {
     struct join_root *join_root;      /* at place 0 with --starter join; else NULL */
     struct doctor *doctor;            /* NULL unless this is an instance of banyan doctor */
     struct root *root;                /* the clients; NULL except at place 0 */
-    struct list surveys;              /* struct daemon_survey: those under way */
+    struct root_fabric *fabric; /* NULL: the root has no description of it, or this is not it */
+    struct list surveys;        /* struct daemon_survey: those under way */
     uint32_t surveys_made;
     struct channel *stage;     /* to the process that stages files; NULL until it is needed */
     struct pmi_node *pmi_node; /* the PMIx server of all jobs */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "launch/daemon/daemon_internal.h"
+#include "launch/daemon/root_fabric.h"
 #include "launch/exec/machine_load.h"
 #include "launch/exec/process_stat.h"
 #include "launch/rank/rank_query.h"
@@ -62,6 +63,11 @@ static uint64_t own_memory_kib(void *context)
     return process_stat_memory_kib(getpid());
 }
 
+static const struct fabric_model *root_fabric(void *context)
+{
+    return root_fabric_model(context);
+}
+
 int daemon_query(struct daemon *daemon, const void *data, size_t bytes, struct buffer *answer)
 {
     struct rank_query_place place = {
@@ -71,6 +77,7 @@ int daemon_query(struct daemon *daemon, const void *data, size_t bytes, struct b
         .context = daemon,
         .daemon_kib = own_memory_kib,
         .process = describe_process,
+        .fabric = root_fabric,
     };
 
     daemon_check(daemon);

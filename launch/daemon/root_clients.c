@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/hash_map.h"
 #include "launch/daemon/doctor_root.h"
+#include "launch/daemon/root_fabric.h"
 #include "launch/exec/session_about.h"
 #include "launch/start/source_environment.h"
 
@@ -298,6 +299,8 @@ int root_open(struct daemon *daemon, struct error *error)
     struct daemon_event event = {.kind = DAEMON_EVENT_JOB, .job_event = &begin};
     int rc = open_listener(daemon, error);
 
+    if (rc == 0)
+        rc = root_fabric_open(daemon, error);
     assert(list_is_empty(&root->channels)); /* the first client comes first */
     client_open(daemon, root->channel_fd);
     if (rc == 0 && daemon->policy == INSTANCE_STAYS)
@@ -311,6 +314,7 @@ void root_close(struct daemon *daemon)
     struct list_link *node;
 
     root_check(daemon);
+    root_fabric_close(daemon);
     while ((node = list_first(&root->channels)) != NULL)
         client_free(list_entry(node, struct root_client, node), FLUSH_MS);
     loop_watch_destroy(root->listen_watch);

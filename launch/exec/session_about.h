@@ -12,6 +12,8 @@
 
 #define SESSION_ABOUT_FILE  "about"
 #define SESSION_ABOUT_BYTES 128
+/* Beside it, of an instance with --fabric-topology: the network between its nodes (launch/daemon/root_fabric.h). */
+#define SESSION_FABRIC_FILE "fabric.json"
 
 struct session_about {
     char version[SESSION_ABOUT_BYTES]; /* session_about_version() of the root */

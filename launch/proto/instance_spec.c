@@ -42,6 +42,7 @@ void instance_spec_fini(struct instance_spec *spec)
     free(spec->boot);
     free(spec->join_file);
     free(spec->fabric);
+    free(spec->fabric_topology);
     free(spec->tmpdir);
     free(spec->virtual_base);
     free(spec->record);
@@ -65,6 +66,7 @@ void instance_spec_copy(struct instance_spec *ret_spec, const struct instance_sp
     ret_spec->boot_word = NULL;
     ret_spec->join_file = copy_optional(source->join_file);
     ret_spec->fabric = copy_optional(source->fabric);
+    ret_spec->fabric_topology = copy_optional(source->fabric_topology);
     ret_spec->tmpdir = copy_optional(source->tmpdir);
     ret_spec->virtual_base = copy_optional(source->virtual_base);
     ret_spec->record = copy_optional(source->record);

@@ -39,6 +39,8 @@ struct instance_spec {
     char *net;     /* CIDR or interface list, NULL = default */
     /* libfabric's provider for collectives and bulk data, "" for its first; NULL: no libfabric */
     char *fabric;
+    char *
+        fabric_topology; /* description of the network: a path or a shape, NULL = none; never sent */
     uint16_t port_first; /* ports that daemons listen on; 0, 0 = any */
     uint16_t port_last;
     char *boot; /* how boot records travel (launch/start/boot_carry.h), NULL = over stdin */

@@ -99,7 +99,7 @@ static void inquiry_places(const struct rank_pmi *rank_pmi, const struct pmi_que
     const struct job_local *job = rank_pmi->config.job;
     uint32_t node, index;
 
-    if (query->kind == PMI_QUERY_JOBS) {
+    if (query->kind != PMI_QUERY_PROCESSES) { /* only the root knows */
         ranges_add(ret_places, 0, 0);
     } else if (query->is_local) {
         ranges_add(ret_places, rank_pmi->config.place, rank_pmi->config.place);

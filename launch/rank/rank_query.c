@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "launch/rank/rank_fabric.h"
+
 char *rank_query_name(const char *jobs_name)
 {
     return memory_printf("banyan-%s", jobs_name);
@@ -102,10 +104,12 @@ int rank_query_answer(const struct rank_query_place *place, const void *data, si
         return rc;
     if (query.kind == PMI_QUERY_PROCESSES)
         answer_processes(place, &query, answer);
-    else if (instance_book(place->instance) != NULL)
-        answer_jobs(place, answer);
-    else
+    else if (instance_book(place->instance) == NULL)
         rc = -ENOTSUP;
+    else if (query.kind == PMI_QUERY_FABRIC)
+        rc = rank_fabric_answer(place->fabric(place->context), &query.fabric, answer);
+    else
+        answer_jobs(place, answer);
     pmi_query_fini(&query);
     return rc;
 }

@@ -6,6 +6,7 @@
 #ifndef LAUNCH_RANK_RANK_QUERY_H
 #define LAUNCH_RANK_RANK_QUERY_H
 
+#include "fabric/topology/fabric_model.h"
 #include "launch/job/instance.h"
 #include "pmix/pmi_query.h"
 
@@ -18,6 +19,8 @@ struct rank_query_place {
     /* Fills in what is known of a local rank beside its job and rank. */
     void (*process)(void *context, uint32_t job, uint32_t index, int with_memory,
                     struct pmi_process_facts *process);
+    /* The root's model of the fabric, or NULL. */
+    const struct fabric_model *(*fabric)(void *context);
 };
 
 /* Appends the answer.  -EBADMSG; -ENOTSUP: asked at a place that does not know it. */

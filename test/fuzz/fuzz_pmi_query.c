@@ -58,6 +58,18 @@ static void fuzz_nodes(const uint8_t *data, size_t bytes)
     buffer_fini(&written);
 }
 
+static void fuzz_fabric(const uint8_t *data, size_t bytes)
+{
+    struct pmi_fabric_facts facts;
+    struct buffer written = {0};
+
+    if (pmi_fabric_facts_decode(&facts, data, bytes) < 0)
+        return;
+    pmi_fabric_facts_encode(&facts, &written);
+    pmi_fabric_facts_fini(&facts);
+    compare(&written, data, bytes);
+}
+
 static void fuzz_order(const uint8_t *data, size_t bytes)
 {
     struct pmi_control control;
@@ -73,11 +85,29 @@ static void fuzz_order(const uint8_t *data, size_t bytes)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
 {
     static void (*const things[])(const uint8_t *, size_t) = {fuzz_question, fuzz_instance,
-                                                              fuzz_nodes, fuzz_order};
+                                                              fuzz_nodes, fuzz_order, fuzz_fabric};
 
     if (data_bytes > 0)
-        things[fuzz_choice(data[0], 4)](data + 1, data_bytes - 1);
+        things[fuzz_choice(data[0], 5)](data + 1, data_bytes - 1);
     return 0;
+}
+
+static void sample_fabric(struct buffer *sample)
+{
+    char plane[] = "A", name[] = "n1", *planes[] = {plane};
+    struct pmi_fabric_device device = {.name = name, .node = name, .switch_name = name};
+    uint32_t row = 1;
+    uint16_t costs[] = {4, 0};
+    struct pmi_fabric_facts facts = {.planes = planes,
+                                     .planes_count = 1,
+                                     .devices = 2,
+                                     .list = &device,
+                                     .list_count = 1,
+                                     .rows = &row,
+                                     .rows_count = 1,
+                                     .costs = costs};
+
+    pmi_fabric_facts_encode(&facts, sample);
 }
 
 size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
@@ -90,9 +120,9 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
     struct buffer sample = {0};
     char program[] = "app", *argv[] = {program, NULL};
 
-    if (number > 3)
+    if (number > 5)
         return 0;
-    wire_put_u8(&sample, (uint8_t)number);
+    wire_put_u8(&sample, (uint8_t)(number < 5 ? number : 0));
     if (number == 0) {
         ranges_add(&query.places, 1, 3);
         pmi_query_encode(&query, &sample);
@@ -102,6 +132,13 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
         pmi_job_facts_add(pmi_instance_facts_add(&instance, 1), 0, 1, argv);
         pmi_instance_facts_encode(&instance, &sample);
         pmi_instance_facts_fini(&instance);
+    } else if (number == 4) {
+        sample_fabric(&sample);
+    } else if (number == 5) {
+        query = (struct pmi_query){.kind = PMI_QUERY_FABRIC};
+        query.fabric.node = memory_copy_string("n1");
+        pmi_query_encode(&query, &sample);
+        pmi_query_fini(&query);
     } else if (number == 3) {
         pmi_control_encode(&control, &sample);
     } else {

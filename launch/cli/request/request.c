@@ -19,6 +19,7 @@
 #include "launch/start/starter_agent.h"
 #include "launch/cli/request/request_configured.h"
 #include "launch/cli/request/request_direct.h"
+#include "launch/cli/request/request_fabric.h"
 #include "launch/cli/request/request_facts.h"
 #include "launch/cli/request/request_instance.h"
 #include "launch/cli/request/request_nodes.h"
@@ -340,7 +341,12 @@ static int make_instance(const struct request_settings *settings, const struct r
     rc = choose_boot(settings, instance, error);
     if (rc == 0)
         rc = choose_net(settings, instance, error);
-    return rc < 0 ? rc : choose_fabric(settings, instance, error);
+    if (rc == 0)
+        rc = choose_fabric(settings, instance, error);
+    if (rc == 0)
+        rc = request_fabric_choose(settings->fabric_topology, ops, &nodes->allocation,
+                                   &instance->fabric_topology, error);
+    return rc;
 }
 
 static int choose_input(const char *text, uint32_t processes, uint32_t *ret_rank,
@@ -487,6 +493,7 @@ static const char *option_of_start(const struct request_settings *settings)
         {"--boot", settings->boot != NULL},
         {"--port-range", settings->ports != NULL},
         {"--fabric", settings->fabric != NULL},
+        {"--fabric-topology", settings->fabric_topology != NULL},
         {"--tmpdir", settings->tmpdir != NULL},
         {"--record", settings->record != NULL},
         {"--log", settings->log != NULL},

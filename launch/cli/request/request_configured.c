@@ -158,7 +158,8 @@ static int is_of_tasks(const char *name)
 /* How daemons reach separate machines has no meaning for virtual nodes. */
 static int is_of_start_here(const char *name)
 {
-    static const char *const elsewhere[] = {"starter", "ssh-agent", "join-file", "boot"};
+    static const char *const elsewhere[] = {"starter", "ssh-agent", "join-file", "boot",
+                                            "fabric-topology"};
 
     return is_of_start(name) &&
            !is_one_of(name, elsewhere, sizeof(elsewhere) / sizeof(elsewhere[0]));

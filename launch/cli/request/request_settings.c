@@ -490,6 +490,12 @@ const struct option_rule run_rules[] = {
              "(ofi); auto uses libfabric only where the daemons serve more than one job (default: "
              "auto)"},
     {.kind = OPTION_TEXT,
+     .name = "fabric-topology",
+     .value = "FILE|SHAPE",
+     FIELD(fabric_topology),
+     .help = "what describes the network between the nodes, as for banyan fabric --topology, for "
+             "programs that ask for it by PMIx_Fabric_register and schedulers"},
+    {.kind = OPTION_TEXT,
      .name = "port-range",
      .value = "A-B",
      FIELD(ports),
@@ -579,11 +585,11 @@ static const char *const doctor_names[] = {
 
 /* Options of an instance; 'banyan run --instance' takes none of them. */
 static const char *const start_names[] = {
-    "host",     "hostfile", "source",        "min-nodes",     "virtual-nodes",
-    "slots",    "verbose",  "start-timeout", "start-retries", "kill-grace",
-    "patience", "radix",    "starter",       "ssh-agent",     "join-file",
-    "banyand",  "net",      "boot",          "port-range",    "fabric",
-    "tmpdir",   "record",   "log",           "help",          "version"};
+    "host",       "hostfile",       "source",        "min-nodes",  "virtual-nodes", "slots",
+    "verbose",    "start-timeout",  "start-retries", "kill-grace", "patience",      "radix",
+    "starter",    "ssh-agent",      "join-file",     "banyand",    "net",           "boot",
+    "port-range", "fabric",         "tmpdir",        "record",     "log",           "help",
+    "version",    "fabric-topology"};
 
 #define START_NAMES (sizeof(start_names) / sizeof(start_names[0]))
 

@@ -78,6 +78,7 @@ struct request_settings {
     const char *boot;
     const char *ports;
     const char *fabric;
+    const char *fabric_topology;
     const char *tmpdir;
     const char *record;
     const char *log;

@@ -16,6 +16,7 @@
 #include "launch/cli/verb/fabric_measure.h"
 #include "launch/cli/verb/fabric_report.h"
 #include "launch/exec/pair_worker.h"
+#include "launch/exec/session_about.h"
 #include "launch/start/run_environment.h"
 
 #define SLURM_FILE      "topology.conf"
@@ -27,6 +28,7 @@ struct fabric_settings {
     int help;
     int version;
     const char *topology;
+    const char *instance;
     const char *from;
     const char *to;
     int matrix;
@@ -48,6 +50,11 @@ static const struct option_rule fabric_rules[] = {
      .help = "Slurm's topology.conf, what ibnetdiscover prints, or JSON (see banyan-fabric(1)); or "
              "fat-tree:16x8x4 or dragonfly:4x8x16 (default: " SLURM_FILE " beside $SLURM_CONF or "
              "in " SLURM_DIRECTORY ")"},
+    {.kind = OPTION_TEXT,
+     .name = "instance",
+     .value = "DIR",
+     FIELD(instance),
+     .help = "between the nodes of this instance, which has been started with --fabric-topology"},
     {.kind = OPTION_HEADING, .help = "What to show"},
     {.kind = OPTION_TEXT,
      .name = "from",
@@ -133,12 +140,29 @@ static int read_file(struct fabric_model *model, const char *path, const struct 
     return rc;
 }
 
+static int read_instance(struct fabric_model *model, const char *directory,
+                         const struct request_ops *ops, struct error *error)
+{
+    char *path = memory_printf("%s/" SESSION_FABRIC_FILE, directory);
+    int rc = read_file(model, path, ops, error);
+
+    if (rc == -ENOENT)
+        error_set(
+            error, rc,
+            "option --instance: %s has no fabric: no instance with --fabric-topology is there",
+            directory);
+    free(path);
+    return rc;
+}
+
 static int read_model(const struct fabric_settings *settings, const struct request_ops *ops,
                       struct fabric_model *model, struct error *error)
 {
     char *path;
     int rc;
 
+    if (settings->instance != NULL)
+        return read_instance(model, settings->instance, ops, error);
     if (settings->topology != NULL && fabric_read_is_generated(settings->topology)) {
         rc = fabric_read_generate(model, settings->topology, error);
         if (rc < 0)
@@ -252,6 +276,8 @@ static int show_fabric(const struct fabric_settings *settings, const struct requ
 
     if (is_cost + (settings->matrix > 0) + (settings->json > 0) > 1)
         return error_set(error, -EINVAL, "give only one of --from, --matrix and --json");
+    if (settings->topology != NULL && settings->instance != NULL)
+        return error_set(error, -EINVAL, "give only one of --topology and --instance");
     if (settings->nodes.count > 0 && settings->matrix == 0)
         return error_set(error, -EINVAL, "option --nodes: it needs --matrix");
     rc = read_model(settings, ops, &model, error);

@@ -23,6 +23,8 @@ static int read_file(const char *path, struct buffer *out, struct error *error)
         buffer_append_string(out, slurm);
     else if (strcmp(path, "fabric.json") == 0)
         buffer_append_string(out, json);
+    else if (strcmp(path, "/tmp/instance/fabric.json") == 0)
+        buffer_append_string(out, json);
     else if (strcmp(path, "bad") == 0)
         buffer_append_string(out, "nonsense\n");
     else
@@ -63,6 +65,8 @@ static void test_output(void)
     static const char *const none[] = {"fabric", "--topology", "fabric.json", "--from",
                                        "n1:y",   "--to",       "n2",          NULL};
     static const char *const matrix[] = {"fabric", "--matrix", "--nodes", "n[2-3]", NULL};
+    static const char *const there[] = {
+        "fabric", "--instance", "/tmp/instance", "--from", "n1", "--to", "n2", NULL};
 
     prints(plain,
            "3 NICs on 3 nodes, 2 levels of switches\n"
@@ -75,6 +79,7 @@ static void test_output(void)
     prints(ways, "n1:x -> n2:x: 2\nn2:x -> n1:x: 2\n", "ways, by the name of a NIC or node");
     prints(none, "n1:y -> n2:x: -\nn2:x -> n1:y: -\n", "no way");
     prints(matrix, "from,n2,n3\nn2,0,3\nn3,3,0\n", "a matrix");
+    prints(there, "n1:x -> n2:x: 2\nn2:x -> n1:x: 2\n", "of an instance");
 }
 
 static void refuses(const char *const *words, const char *slurm_conf, int code, const char *why)
@@ -97,11 +102,18 @@ static void test_refused(void)
                                       "n1",     "--to",       "n9",           NULL};
     static const char *const both[] = {"fabric", "--json", "--matrix", NULL};
     static const char *const nodes[] = {"fabric", "--nodes", "n1", NULL};
+    static const char *const none[] = {"fabric", "--instance", "/tmp/other", NULL};
+    static const char *const two[] = {"fabric",     "--instance", "/tmp/instance",
+                                      "--topology", "fat-tree:2", NULL};
     static const char *const other[] = {
         "fabric", "--topology", "fat-tree:2x2", "--matrix", "--nodes", "n[4-5]", NULL};
     static const char *const many[] = {"fabric", "--topology", "fat-tree:64x65", "--matrix", NULL};
     static const char *const shape[] = {"fabric", "--topology", "fat-tree:", NULL};
 
+    refuses(none, NULL, -ENOENT,
+            "option --instance: /tmp/other has no fabric: no instance with --fabric-topology is "
+            "there");
+    refuses(two, NULL, -EINVAL, "give only one of --topology and --instance");
     refuses(plain, NULL, -ENOENT,
             "/etc/slurm/topology.conf does not exist: describe the fabric by --topology");
     refuses(bad, NULL, -EINVAL, "bad: line 1: NAME=VALUE expected, not \"nonsense\"");

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/cli/request/request_fabric.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "fabric/topology/fabric_read.h"
+
+static int read_model(const char *topology, const struct request_ops *ops,
+                      struct fabric_model *model, struct error *error)
+{
+    struct buffer text = {0};
+    int rc;
+
+    if (fabric_read_is_generated(topology))
+        return fabric_read_generate(model, topology, error);
+    rc = ops->read_file(topology, &text, error);
+    if (rc == 0) {
+        rc = fabric_read_text(model, buffer_string(&text), text.length_bytes, error);
+        if (rc < 0)
+            error_prefix(error, "%s", topology);
+    }
+    buffer_fini(&text);
+    return rc;
+}
+
+static int has_a_node(const struct fabric_model *model, const struct allocation *nodes)
+{
+    for (uint32_t i = 0; i < allocation_nodes(nodes); i++) {
+        char name[HOST_NAME_BYTES_MAX + 1];
+
+        hostlist_name(nodes->names, i, name);
+        if (fabric_model_find_node(model, name) != FABRIC_NONE)
+            return 1;
+    }
+    return 0;
+}
+
+/* The root may be in another directory. */
+static char *absolute(const char *topology, const struct request_ops *ops)
+{
+    if (topology[0] == '/' || ops->directory == NULL || fabric_read_is_generated(topology))
+        return memory_copy_string(topology);
+    return memory_printf("%s/%s", ops->directory, topology);
+}
+
+int request_fabric_choose(const char *given, const struct request_ops *ops,
+                          const struct allocation *nodes, char **ret_topology, struct error *error)
+{
+    struct fabric_model model = {.switches = NULL};
+    char name[HOST_NAME_BYTES_MAX + 1];
+    int rc;
+
+    *ret_topology = NULL;
+    if (given == NULL)
+        return 0;
+    assert(allocation_nodes(nodes) > 0);
+    rc = read_model(given, ops, &model, error);
+    if (rc == 0 && !has_a_node(&model, nodes)) {
+        hostlist_name(nodes->names, 0, name);
+        rc = error_set(error, -ENOENT,
+                       "%s describes none of the nodes: %s and the others must have the names that "
+                       "they have there",
+                       given, name);
+    }
+    if (rc < 0)
+        error_prefix(error, "option --fabric-topology");
+    else
+        *ret_topology = absolute(given, ops);
+    fabric_model_fini(&model);
+    return rc;
+}

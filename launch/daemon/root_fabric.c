@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/daemon/root_fabric.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/time.h"
+#include "fabric/file_read.h"
+#include "fabric/topology/fabric_read.h"
+#include "fabric/topology/fabric_write.h"
+#include "launch/exec/session_about.h"
+
+#define LOOK_MS        1000
+#define FILE_BYTES_MAX (256u * 1024 * 1024)
+
+struct root_fabric {
+    struct daemon *daemon;
+    const char *topology; /* the daemon's record's */
+    struct loop_timer *timer;
+    struct stat looked_at;     /* the file at the last look, */
+    struct stat seen;          /* and when it was last read; zero: it may have changed since */
+    uint64_t text_hash;        /* of what was taken */
+    struct fabric_model whole; /* as described */
+    struct ranges living;      /* the places that part is of */
+    uint32_t nodes; /* of the roster then: a node that is new may have the place of none */
+    struct fabric_model part;
+};
+
+/* ---- The description ---- */
+
+static int same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           memcmp(&a->st_mtim, &b->st_mtim, sizeof(a->st_mtim)) == 0 &&
+           memcmp(&a->st_ctim, &b->st_ctim, sizeof(a->st_ctim)) == 0;
+}
+
+/* 1: there is another model. */
+static int take_text(struct root_fabric *fabric, struct buffer *text, struct error *error)
+{
+    uint64_t hash = hash_bytes(text->data, text->length_bytes, text->length_bytes);
+    struct fabric_model model = {.switches = NULL};
+    int rc;
+
+    if (fabric->whole.is_settled && hash == fabric->text_hash)
+        return 0;
+    rc = fabric_read_text(&model, buffer_string(text), text->length_bytes, error);
+    if (rc < 0) {
+        fabric_model_fini(&model);
+        error_prefix(error, "%s", fabric->topology);
+        return rc;
+    }
+    fabric_model_fini(&fabric->whole);
+    fabric->whole = model;
+    fabric->text_hash = hash;
+    return 1;
+}
+
+static int read_description(struct root_fabric *fabric, struct error *error)
+{
+    struct buffer text = {.data = NULL};
+    int rc = file_read(fabric->topology, FILE_BYTES_MAX, &text);
+
+    if (rc < 0)
+        error_set(error, rc, "cannot read %s: %s", fabric->topology, strerror(-rc));
+    else
+        rc = take_text(fabric, &text, error);
+    buffer_fini(&text);
+    return rc;
+}
+
+/* Changes within one tick of the system's clock, and of the same size, do not show. */
+static int is_young(const struct stat *file)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return now.tv_sec - file->st_mtim.tv_sec < 2 || now.tv_sec - file->st_ctim.tv_sec < 2;
+}
+
+/* 1: there is another model.  Unless it is forced a file is read when two looks have found it the same, as it may be
+ * being written; one that was refused is read again when it has changed. */
+static int look(struct root_fabric *fabric, int is_forced, struct error *error)
+{
+    struct stat now;
+    int rc, is_still;
+
+    if (fabric_read_is_generated(fabric->topology)) {
+        if (fabric->whole.is_settled)
+            return 0;
+        rc = fabric_read_generate(&fabric->whole, fabric->topology, error);
+        return rc < 0 ? rc : 1;
+    }
+    if (stat(fabric->topology, &now) < 0)
+        now = (struct stat){.st_size = -errno};
+    is_still = is_forced || same_file(&now, &fabric->looked_at);
+    fabric->looked_at = now;
+    if (!is_still || same_file(&now, &fabric->seen))
+        return 0;
+    rc = read_description(fabric, error);
+    fabric->seen = rc >= 0 && is_young(&now) ? (struct stat){.st_size = 0} : now;
+    return rc;
+}
+
+/* ---- The nodes that live ---- */
+
+static void find_living(const struct root_fabric *fabric, struct ranges *ret_living,
+                        uint32_t *ret_nodes)
+{
+    const struct instance *instance = daemon_core_instance(fabric->daemon->core);
+    struct ranges lost = {0};
+
+    instance_nodes_all(instance, ret_living);
+    instance_lost_places(instance, &lost);
+    ranges_remove_all(ret_living, &lost);
+    ranges_fini(&lost);
+    *ret_nodes = allocation_nodes(instance_roster(instance));
+}
+
+static void make_part(struct root_fabric *fabric)
+{
+    const struct allocation *roster = instance_roster(daemon_core_instance(fabric->daemon->core));
+    uint8_t *marks = memory_allocate_zeroed(fabric->whole.nodes_count);
+    char name[HOST_NAME_BYTES_MAX + 1];
+    uint32_t place = 0;
+
+    for (; ranges_next(&fabric->living, place, &place); place++) {
+        uint32_t node;
+
+        hostlist_name(roster->names, place - 1, name);
+        node = fabric_model_find_node(&fabric->whole, name);
+        if (node != FABRIC_NONE)
+            marks[node] = 1;
+    }
+    fabric_model_fini(&fabric->part);
+    fabric_model_part(&fabric->whole, marks, &fabric->part);
+    free(marks);
+}
+
+/* ---- The file for others ---- */
+
+static int write_text(const char *path, const struct buffer *text)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    size_t done = 0;
+    ssize_t wrote;
+    int rc = 0;
+
+    if (fd < 0)
+        return -errno;
+    while (rc == 0 && done < text->length_bytes) {
+        wrote = write(fd, text->data + done, text->length_bytes - done);
+        if (wrote < 0 && errno != EINTR)
+            rc = -errno;
+        done += wrote > 0 ? (size_t)wrote : 0;
+    }
+    close(fd);
+    return rc;
+}
+
+/* A description has at least one NIC: if no node of it lives, the last one stays. */
+static void write_part(const struct root_fabric *fabric)
+{
+    const char *directory = fabric->daemon->session.directory;
+    struct buffer text = {.data = NULL};
+    char *path, *next;
+    int rc;
+
+    if (fabric->daemon->policy != INSTANCE_STAYS || fabric->part.vertices_count == 0)
+        return;
+    path = memory_printf("%s/" SESSION_FABRIC_FILE, directory);
+    next = memory_printf("%s.next", path);
+    fabric_write_json(&fabric->part, &text);
+    rc = write_text(next, &text);
+    if (rc == 0 && rename(next, path) < 0)
+        rc = -errno;
+    if (rc < 0) {
+        log_warning("cannot write %s: %s: schedulers see the fabric as it was", path,
+                    strerror(-rc));
+        (void)unlink(next);
+    }
+    buffer_fini(&text);
+    free(path);
+    free(next);
+}
+
+/* ---- Changes ---- */
+
+static void refresh(struct root_fabric *fabric, int is_forced)
+{
+    struct error error = ERROR_NONE;
+    struct ranges living = {0};
+    uint32_t nodes;
+    int rc = look(fabric, is_forced, &error);
+
+    if (rc < 0)
+        log_warning("%s: the fabric stays as it was", error.text);
+    find_living(fabric, &living, &nodes);
+    if (rc == 1 || nodes != fabric->nodes || !ranges_equal(&living, &fabric->living)) {
+        ranges_copy(&fabric->living, &living);
+        fabric->nodes = nodes;
+        make_part(fabric);
+        write_part(fabric);
+    }
+    ranges_fini(&living);
+}
+
+static void look_again(void *context)
+{
+    struct root_fabric *fabric = context;
+
+    daemon_check(fabric->daemon);
+    refresh(fabric, 0);
+    loop_timer_set(fabric->timer, loop_now_ns() + LOOK_MS * NS_PER_MS);
+}
+
+int root_fabric_open(struct daemon *daemon, struct error *error)
+{
+    struct root_fabric *fabric;
+    int rc;
+
+    assert(daemon->root != NULL && daemon->fabric == NULL);
+    if (daemon->record.instance.fabric_topology == NULL)
+        return 0;
+    fabric = memory_allocate_zeroed(sizeof(*fabric));
+    fabric->daemon = daemon;
+    fabric->topology = daemon->record.instance.fabric_topology;
+    fabric->timer = loop_timer_create(daemon->loop, look_again, fabric);
+    daemon->fabric = fabric;
+    rc = look(fabric, 1, error);
+    if (rc < 0) {
+        error_prefix(error, "option --fabric-topology");
+        return rc;
+    }
+    find_living(fabric, &fabric->living, &fabric->nodes);
+    make_part(fabric);
+    write_part(fabric);
+    loop_timer_set(fabric->timer, loop_now_ns() + LOOK_MS * NS_PER_MS);
+    return 0;
+}
+
+void root_fabric_close(struct daemon *daemon)
+{
+    struct root_fabric *fabric = daemon->fabric;
+
+    if (fabric == NULL)
+        return;
+    assert(fabric->daemon == daemon);
+    loop_timer_destroy(fabric->timer);
+    fabric_model_fini(&fabric->whole);
+    fabric_model_fini(&fabric->part);
+    ranges_fini(&fabric->living);
+    free(fabric);
+    daemon->fabric = NULL;
+}
+
+const struct fabric_model *root_fabric_model(struct daemon *daemon)
+{
+    if (daemon->fabric == NULL)
+        return NULL;
+    assert(daemon->record.place == 0);
+    refresh(daemon->fabric, 1);
+    return daemon->fabric->part.vertices_count > 0 ? &daemon->fabric->part : NULL;
+}
