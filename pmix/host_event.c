@@ -329,7 +329,7 @@ static void add_own(const struct host *host, const struct pmi_notice *notice,
         PMIX_INFO_LOAD(info_next(array), PMIX_HOSTNAME, notice->text, PMIX_STRING);
     else if (notice->event == PMI_EVENT_STOPPED)
         PMIX_INFO_LOAD(info_next(array), PMIX_BREAKPOINT, breakpoint_of(notice), PMIX_STRING);
-    else
+    else if (notice->event < PMI_EVENT_FABRIC_PENDING)
         PMIX_INFO_LOAD(info_next(array), PMIX_EXIT_CODE, &status, PMIX_INT);
 }
 
@@ -364,6 +364,8 @@ static pmix_status_t code_of(const struct pmi_notice *notice)
         [PMI_EVENT_NODE_LOST] = PMIX_EVENT_NODE_DOWN,
         [PMI_EVENT_JOB_ENDED] = PMIX_EVENT_JOB_END,
         [PMI_EVENT_STOPPED] = PMIX_READY_FOR_DEBUG,
+        [PMI_EVENT_FABRIC_PENDING] = PMIX_FABRIC_UPDATE_PENDING,
+        [PMI_EVENT_FABRIC_UPDATED] = PMIX_FABRIC_UPDATED,
     };
 
     return notice->event == PMI_EVENT_CLIENT ? notice->code : codes[notice->event];

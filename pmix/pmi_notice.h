@@ -26,6 +26,8 @@ enum pmi_event {
     PMI_EVENT_JOB_ENDED, /* code: its exit status; affected: all of it */
     PMI_EVENT_STOPPED, /* code: enum pmi_stop; affected: all of a job.  Of this and the last the text is "", or the
                             namespace of the tool that has spawned the job, which is then the target. */
+    PMI_EVENT_FABRIC_PENDING, /* the root is about to have another model of the fabric, */
+    PMI_EVENT_FABRIC_UPDATED, /* and has it */
     PMI_EVENT_COUNT
 };
 

@@ -260,9 +260,11 @@ void daemon_core_attach(struct daemon_core *core, const struct daemon_tree_ops *
 /* Handles an event, or keeps it if it is posted from within a step. */
 void daemon_core_step(struct daemon_core *core, const struct daemon_event *event);
 
-/* These two may be called at any time, including by an operation. */
+/* These may be called at any time, including by an operation. */
 /* A message to the user of a job (0: of the instance). */
 void daemon_core_text(struct daemon_core *core, uint32_t job, uint8_t level, const char *text);
+/* Root: an event for the processes of all jobs; data: as pmix/pmi_notice.h has it.  -EAGAIN: later. */
+int daemon_core_notice_all(struct daemon_core *core, const void *data, size_t bytes);
 /* Sends a request for a job's servers; DAEMON_EVENT_REPLY has the id. */
 uint32_t daemon_core_request(struct daemon_core *core, uint32_t job, uint32_t place,
                              struct message *message);

@@ -98,6 +98,21 @@ int daemon_core_notice_request(struct daemon_core *core, const struct daemon_eve
     return 0;
 }
 
+int daemon_core_notice_all(struct daemon_core *core, const void *data, size_t bytes)
+{
+    struct job_notice notice = {.data = data, .data_bytes = bytes};
+    struct buffer payload = {0};
+    int rc;
+
+    assert(daemon_core_is_root(core));
+    if (instance_jobs(core->instance) == 0 || daemon_core_is_ending(core))
+        return 0;
+    job_notice_encode(&notice, &payload);
+    rc = core->tree->broadcast(core->tree_context, NULL, message_from_buffer(&payload));
+    buffer_fini(&payload);
+    return rc;
+}
+
 int daemon_core_notice_broadcast(struct daemon_core *core, const struct message *message)
 {
     struct job_notice notice;

@@ -20,6 +20,7 @@
 #include "fabric/topology/fabric_read.h"
 #include "fabric/topology/fabric_write.h"
 #include "launch/exec/session_about.h"
+#include "pmix/pmi_notice.h"
 
 #define LOOK_MS        1000
 #define FILE_BYTES_MAX (256u * 1024 * 1024)
@@ -32,9 +33,12 @@ struct root_fabric {
     struct stat seen;          /* and when it was last read; zero: it may have changed since */
     uint64_t text_hash;        /* of what was taken */
     struct fabric_model whole; /* as described */
-    struct ranges living;      /* the places that part is of */
-    uint32_t nodes; /* of the roster then: a node that is new may have the place of none */
-    struct fabric_model part;
+    struct ranges living;      /* the places that lived at the last look, */
+    uint32_t nodes;            /* and the size of the roster */
+    uint8_t *marks;            /* by the nodes of whole: it lives */
+    uint32_t marks_count;
+    struct fabric_model part; /* of the marked nodes */
+    uint8_t is_untold;        /* that there is another part; there was no room for the message */
 };
 
 /* ---- The description ---- */
@@ -121,6 +125,11 @@ static void find_living(const struct root_fabric *fabric, struct ranges *ret_liv
     const struct instance *instance = daemon_core_instance(fabric->daemon->core);
     struct ranges lost = {0};
 
+    if (fabric->nodes > 0 && !instance_is_up(instance)) { /* it ends: that nodes leave is no news */
+        ranges_copy(ret_living, &fabric->living);
+        *ret_nodes = fabric->nodes;
+        return;
+    }
     instance_nodes_all(instance, ret_living);
     instance_lost_places(instance, &lost);
     ranges_remove_all(ret_living, &lost);
@@ -128,12 +137,14 @@ static void find_living(const struct root_fabric *fabric, struct ranges *ret_liv
     *ret_nodes = allocation_nodes(instance_roster(instance));
 }
 
-static void make_part(struct root_fabric *fabric)
+/* 1 if the part is of other nodes than before; they become its marks. */
+static int mark_nodes(struct root_fabric *fabric)
 {
     const struct allocation *roster = instance_roster(daemon_core_instance(fabric->daemon->core));
     uint8_t *marks = memory_allocate_zeroed(fabric->whole.nodes_count);
     char name[HOST_NAME_BYTES_MAX + 1];
     uint32_t place = 0;
+    int differs;
 
     for (; ranges_next(&fabric->living, place, &place); place++) {
         uint32_t node;
@@ -143,9 +154,18 @@ static void make_part(struct root_fabric *fabric)
         if (node != FABRIC_NONE)
             marks[node] = 1;
     }
+    differs = fabric->marks == NULL || fabric->marks_count != fabric->whole.nodes_count ||
+              memcmp(marks, fabric->marks, fabric->marks_count) != 0;
+    free(fabric->marks);
+    fabric->marks = marks;
+    fabric->marks_count = fabric->whole.nodes_count;
+    return differs;
+}
+
+static void make_part(struct root_fabric *fabric)
+{
     fabric_model_fini(&fabric->part);
-    fabric_model_part(&fabric->whole, marks, &fabric->part);
-    free(marks);
+    fabric_model_part(&fabric->whole, fabric->marks, &fabric->part);
 }
 
 /* ---- The file for others ---- */
@@ -197,6 +217,27 @@ static void write_part(const struct root_fabric *fabric)
 
 /* ---- Changes ---- */
 
+/* Processes that have registered for it hear of it (PMIx 4.1, 14.3.4). */
+static int tell(const struct root_fabric *fabric, enum pmi_event event)
+{
+    struct pmi_notice notice = {.event = event, .source = {.job = PMI_JOB_NONE, .rank = 0}};
+    struct buffer data = {.data = NULL};
+    int rc;
+
+    pmi_notice_encode(&notice, &data);
+    rc = daemon_core_notice_all(fabric->daemon->core, data.data, data.length_bytes);
+    buffer_fini(&data);
+    return rc;
+}
+
+static void replace_part(struct root_fabric *fabric)
+{
+    (void)tell(fabric, PMI_EVENT_FABRIC_PENDING);
+    make_part(fabric);
+    write_part(fabric);
+    fabric->is_untold = 1;
+}
+
 static void refresh(struct root_fabric *fabric, int is_forced)
 {
     struct error error = ERROR_NONE;
@@ -210,9 +251,11 @@ static void refresh(struct root_fabric *fabric, int is_forced)
     if (rc == 1 || nodes != fabric->nodes || !ranges_equal(&living, &fabric->living)) {
         ranges_copy(&fabric->living, &living);
         fabric->nodes = nodes;
-        make_part(fabric);
-        write_part(fabric);
+        if (mark_nodes(fabric) || rc == 1)
+            replace_part(fabric);
     }
+    if (fabric->is_untold)
+        fabric->is_untold = tell(fabric, PMI_EVENT_FABRIC_UPDATED) < 0;
     ranges_fini(&living);
 }
 
@@ -244,6 +287,7 @@ int root_fabric_open(struct daemon *daemon, struct error *error)
         return rc;
     }
     find_living(fabric, &fabric->living, &fabric->nodes);
+    (void)mark_nodes(fabric);
     make_part(fabric);
     write_part(fabric);
     loop_timer_set(fabric->timer, loop_now_ns() + LOOK_MS * NS_PER_MS);
@@ -261,6 +305,7 @@ void root_fabric_close(struct daemon *daemon)
     fabric_model_fini(&fabric->whole);
     fabric_model_fini(&fabric->part);
     ranges_fini(&fabric->living);
+    free(fabric->marks);
     free(fabric);
     daemon->fabric = NULL;
 }

@@ -167,6 +167,25 @@ $after" "an update has the costs of the file now, and those of before if it cann
 like "$(cat "$scratch/err")" 'fabric.json: line [0-9]+: .*: the fabric stays as it was' "which is a warning"
 describe 2
 
+# ---- A tool ----
+
+TMPDIR=$scratch "$banyan" run --timeout 240 --mpi pmix "${three[@]}" "$program" "r0:touch:$scratch/there" \
+    "r0:await:$scratch/gone" fence </dev/null >"$scratch/out" 2>"$scratch/err" &
+job=$!
+until_true 60 test -e "$scratch/there"
+file=$(find "$scratch" -path '*/v2/*' -name 'pmix.*.tool.*-1' 2>/dev/null | head -n 1)
+is "$(unset "${!PMIX_@}"; timeout 300 "$program" "tool:$file" register update \
+    "ask:pmix.fabdev;pmix.fabdev.nm=v3:b" deregister 2>/dev/null)" "register: SUCCESS
+$(answer 'v[1-3]' 4)
+update: SUCCESS
+$(answer 'v[1-3]' 4)
+pmix.fabdev: v3:b v3:b 3 v3 s2 
+ask: SUCCESS
+deregister: SUCCESS" "a tool has what the processes have"
+touch "$scratch/gone"
+wait "$job"
+is $? 0 "and disturbs nobody"
+
 # ---- Nodes come and go ----
 
 dir=$("$banyan" start --daemonize --virtual-nodes 2 --slots 1 --fabric-topology "$scratch/fabric.json")

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A client of libpmix that asks for the fabric: pmix_fabric STEP..., each on every rank, or on rank N only (rN:STEP).
+ * pmix_fabric tool:FILE STEP... is a tool, which connects to the server that FILE is of.
  *
  *     fence, await:FILE
  *     touch:FILE          makes an empty file
@@ -18,6 +19,7 @@
 #include "test/tool/status_name.h"
 
 #include <pmix.h>
+#include <pmix_tool.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -227,15 +229,26 @@ static void step(char *text)
     fflush(stdout);
 }
 
+static pmix_status_t start(const char *file)
+{
+    pmix_info_t info;
+
+    if (file == NULL)
+        return PMIx_Init(&self, NULL, 0);
+    PMIX_INFO_LOAD(&info, PMIX_TOOL_ATTACHMENT_FILE, file, PMIX_STRING);
+    return PMIx_tool_init(&self, &info, 1);
+}
+
 int main(int argc, char **argv)
 {
-    pmix_status_t status = PMIx_Init(&self, NULL, 0);
+    const char *file = argc > 1 && strncmp(argv[1], "tool:", 5) == 0 ? argv[1] + 5 : NULL;
+    pmix_status_t status = start(file);
 
     if (status != PMIX_SUCCESS) {
         fprintf(stderr, "PMIx_Init: %s\n", status_name(status));
         return 1;
     }
-    for (int i = 1; i < argc; i++) {
+    for (int i = file != NULL ? 2 : 1; i < argc; i++) {
         unsigned int rank;
         int skip = 0;
 
@@ -243,5 +256,6 @@ int main(int argc, char **argv)
             continue;
         step(argv[i] + skip);
     }
-    return PMIx_Finalize(NULL, 0) == PMIX_SUCCESS ? 0 : 1;
+    status = file != NULL ? PMIx_tool_finalize() : PMIx_Finalize(NULL, 0);
+    return status == PMIX_SUCCESS ? 0 : 1;
 }

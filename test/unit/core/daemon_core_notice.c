@@ -99,6 +99,24 @@ static void ask(struct daemon_core *core, uint32_t place, uint32_t id, struct me
     message_release(message);
 }
 
+/* What the root itself has to say. */
+static void test_all(void)
+{
+    struct daemon_core *core = core_at(0);
+
+    lone_core_job(core, (struct job_event){.kind = JOB_EVENT_COMPLETE});
+    is_int(daemon_core_notice_all(core, "news", 4), 0, "without a job");
+    heard("", "nobody is told");
+    lone_core_run(core, UINT32_MAX);
+    is_int(daemon_core_notice_all(core, "news", 4), 0, "with one");
+    heard("broadcast to all, 26 bytes\n", "everyone is told");
+    broadcast_rc = -EAGAIN;
+    is_int(daemon_core_notice_all(core, "news", 4), -EAGAIN, "if there is room");
+    broadcast_rc = 0;
+    heard("broadcast to all, 26 bytes\n", "for it");
+    daemon_core_destroy(core);
+}
+
 static void test_root(void)
 {
     struct job_target all = {1, JOB_RANK_ALL}, two[] = {{1, 0}, {2, 3}}, none[] = {{1, 9}, {5, 0}};
@@ -188,6 +206,7 @@ static void test_node(void)
 int main(void)
 {
     lone_core_open();
+    test_all();
     test_root();
     test_stop();
     test_node();
