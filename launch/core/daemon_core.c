@@ -346,6 +346,9 @@ static void on_timer(struct daemon_core *core, const struct daemon_event *event)
     case DAEMON_TIMER_ACTIVITY:
         daemon_core_activity_due(core);
         break;
+    case DAEMON_TIMER_STACKS:
+        daemon_core_stacks_due(core);
+        break;
     case DAEMON_TIMER_LOAD:
         daemon_core_load_due(core);
         break;
@@ -404,6 +407,7 @@ static daemon_event_handler *const handlers[DAEMON_EVENT_KIND_COUNT] = {
     [DAEMON_EVENT_SIGNALLED] = on_signalled,
     [DAEMON_EVENT_HELPER_LOST] = on_helper_lost,
     [DAEMON_EVENT_STAGE_REPORT] = daemon_core_stage_reported,
+    [DAEMON_EVENT_STACKS] = daemon_core_stacks_taken,
     [DAEMON_EVENT_START] = on_start,
     [DAEMON_EVENT_PLACE_FAILED] = on_place_failed,
     [DAEMON_EVENT_LINE] = on_line,
@@ -467,6 +471,7 @@ struct daemon_core *daemon_core_create(const struct daemon_core_config *config)
     daemon_core_request_open(core);
     daemon_core_load_open(core);
     daemon_core_bench_open(core);
+    daemon_core_stacks_open(core);
     daemon_core_nodes_open(core);
     daemon_core_stage_open(core);
     list_init(&core->kept);
@@ -499,6 +504,7 @@ void daemon_core_destroy(struct daemon_core *core)
     daemon_core_request_close(core);
     daemon_core_load_close(core);
     daemon_core_bench_close(core);
+    daemon_core_stacks_close(core);
     daemon_core_nodes_close(core);
     daemon_core_stage_close(core);
     names_destroy(core->names);

@@ -55,6 +55,7 @@ enum daemon_event_kind {
     DAEMON_EVENT_HELPER_LOST,
     DAEMON_EVENT_STAGE_REPORT, /* id: generation of the order, data: its report; or status: those of all
                                 * orders, and text: why they cannot be carried out */
+    DAEMON_EVENT_STACKS, /* id, data (stack_fold_put_local), text: why there are none of the others */
     /* from the starter */
     DAEMON_EVENT_START,        /* start the daemons of the child ranges */
     DAEMON_EVENT_PLACE_FAILED, /* place, text, type: 1 if it has started none of those below it */
@@ -100,6 +101,7 @@ enum daemon_timer {
     DAEMON_TIMER_STALLS,   /* root: answers about stalled operations are due */
     DAEMON_TIMER_NAMES,    /* requests of names may be too late */
     DAEMON_TIMER_ACTIVITY, /* root: answers about what ranks are doing are due */
+    DAEMON_TIMER_STACKS,   /* answers about stacks are due */
     DAEMON_TIMER_LOAD,     /* a measurement of what is used here, or answers of others, are due */
     DAEMON_TIMER_ADD,      /* root: nodes that are being added should have joined */
     DAEMON_TIMER_INPUT,    /* root: input that could not be sent to the nodes is sent again */
@@ -151,6 +153,9 @@ struct daemon_rank_ops {
     uint8_t (*state)(void *context, uint32_t job, uint32_t index); /* as in /proc; 0: unknown */
     void (*survey)(void *context, uint32_t job, uint32_t want, const char *require);
     void (*activity)(void *context, uint32_t job, uint32_t index, struct activity_rank *ret_rank);
+    /* Takes the stacks of local ranks within limit_ms; DAEMON_EVENT_STACKS follows, with this id. */
+    void (*stacks)(void *context, uint32_t job, const struct ranges *indices, uint32_t id,
+                   uint32_t limit_ms);
     /* What a process has used so far, and uses; false: it does not run. */
     bool (*load)(void *context, uint32_t job, uint32_t index, uint64_t *ret_cpu_ns,
                  uint64_t *ret_kib);

@@ -54,6 +54,7 @@ struct daemon_core {
     struct list inquiries;       /* root: struct inquiry (daemon_core_request.c) */
     struct list activities;      /* root: struct activity_inquiry (daemon_core_activity.c) */
     struct list loads;           /* struct load_inquiry (daemon_core_load.c) */
+    struct list stacks;          /* struct stacks_inquiry (daemon_core_stacks.c) */
     struct list polls;           /* root: struct progress_poll (daemon_core_progress.c) */
     struct list removals;        /* root: struct removal (daemon_core_nodes.c) */
     struct list additions;       /* root: struct addition (daemon_core_add.c) */
@@ -266,6 +267,26 @@ void daemon_core_load_gone(struct daemon_core *core, uint32_t client);
 int daemon_core_load_reply(struct daemon_core *core, const struct daemon_event *event);
 void daemon_core_load_due(struct daemon_core *core);
 void daemon_core_load_close(struct daemon_core *core);
+/* The first ones of a set, moved; the caller's. */
+struct ranges *daemon_core_load_take_part(struct ranges *places, uint64_t count);
+/* Whether this place is the first of them, and all exist. */
+bool daemon_core_load_is_first(const struct daemon_core *core, const struct ranges *places);
+
+/* daemon_core_stacks.c: where ranks stand in their programs. */
+void daemon_core_stacks_open(struct daemon_core *core);
+/* JOB_MESSAGE_STACKS, of a place and of a client; reader stands after the kind. */
+int daemon_core_stacks_request(struct daemon_core *core, const struct daemon_event *event,
+                               struct wire_reader *reader);
+void daemon_core_stacks_client(struct daemon_core *core, uint32_t client, uint32_t request,
+                               struct wire_reader *reader);
+void daemon_core_stacks_gone(struct daemon_core *core, uint32_t client);
+/* 1 if it is the answer of a place. */
+int daemon_core_stacks_reply(struct daemon_core *core, const struct daemon_event *event);
+/* DAEMON_EVENT_STACKS */
+void daemon_core_stacks_taken(struct daemon_core *core, const struct daemon_event *event);
+void daemon_core_stacks_due(struct daemon_core *core);
+void daemon_core_stacks_close(struct daemon_core *core);
+
 /* daemon_core_progress.c: how far jobs are. */
 void daemon_core_progress_open(struct daemon_core *core);
 /* Root: JOB_MESSAGE_PROGRESS of a client; reader stands at the data. */

@@ -201,8 +201,7 @@ static void ask_part(struct daemon_core *core, struct load_inquiry *inquiry, str
     (void)hash_map_put_u64(inquiry->asked, id, part);
 }
 
-/* The first ones of a set, moved. */
-static struct ranges *part_take(struct ranges *places, uint64_t count)
+struct ranges *daemon_core_load_take_part(struct ranges *places, uint64_t count)
 {
     struct ranges *part = memory_allocate_zeroed(sizeof(*part));
 
@@ -226,7 +225,7 @@ static void hand_on(struct daemon_core *core, struct load_inquiry *inquiry, stru
         uint64_t count = (left + parts - 1) / parts;
 
         assert(parts > 0);
-        ask_part(core, inquiry, part_take(places, count));
+        ask_part(core, inquiry, daemon_core_load_take_part(places, count));
         left -= count;
     }
 }
@@ -286,8 +285,7 @@ static void inquiry_begin(struct daemon_core *core, const struct load_inquiry *a
     set_timer(core);
 }
 
-/* Whether this place is the first of them, and all exist. */
-static bool is_for_us(const struct daemon_core *core, const struct ranges *places)
+bool daemon_core_load_is_first(const struct daemon_core *core, const struct ranges *places)
 {
     const struct allocation *roster = instance_roster(core->instance);
     uint32_t last = core->spec->places - 1;
@@ -324,7 +322,7 @@ int daemon_core_load_request(struct daemon_core *core, const struct daemon_event
 
     if (rc < 0)
         return rc;
-    if (!is_for_us(core, &request.places))
+    if (!daemon_core_load_is_first(core, &request.places))
         rc = -EBADMSG;
     else if (is_refused(core, false, 0))
         rc = -EAGAIN;

@@ -176,6 +176,8 @@ void daemon_core_request_client(struct daemon_core *core, uint32_t client,
         daemon_core_activity_client(core, client, request->request, &reader);
     else if (request->kind == JOB_MESSAGE_LOAD)
         daemon_core_load_client(core, client, request->request, &reader);
+    else if (request->kind == JOB_MESSAGE_STACKS)
+        daemon_core_stacks_client(core, client, request->request, &reader);
     else if (request->kind == JOB_MESSAGE_PROGRESS)
         daemon_core_progress_client(core, client, request->request, &reader);
     else if (request->kind == JOB_MESSAGE_BENCH)
@@ -198,6 +200,7 @@ void daemon_core_request_gone(struct daemon_core *core, uint32_t client)
         inquiry_free(inquiry);
     daemon_core_activity_gone(core, client);
     daemon_core_load_gone(core, client);
+    daemon_core_stacks_gone(core, client);
     daemon_core_progress_gone(core, client);
     daemon_core_bench_gone(core, client);
 }

@@ -219,6 +219,8 @@ void daemon_core_route_request(struct daemon_core *core, const struct daemon_eve
         rc = daemon_core_load_request(core, event, &reader);
     else if (kind == JOB_MESSAGE_BENCH)
         rc = daemon_core_bench_request(core, event);
+    else if (kind == JOB_MESSAGE_STACKS && !daemon_core_is_root(core))
+        rc = daemon_core_stacks_request(core, event, &reader);
     else if (kind == JOB_MESSAGE_PUSH)
         rc = daemon_core_push_request(core, event, &reader);
     else if (kind == JOB_MESSAGE_CONTROL || kind == JOB_MESSAGE_PULL)
@@ -239,6 +241,7 @@ void daemon_core_route_reply(struct daemon_core *core, const struct daemon_event
         core->ops->pmi->reply(core->context, job, event->id, event->status, event->message);
     else if (!names_reply(core->names, event->id, event->status, event->message) &&
              !daemon_core_load_reply(core, event) && !daemon_core_bench_reply(core, event) &&
+             !daemon_core_stacks_reply(core, event) &&
              !daemon_core_request_reply(core, event) && daemon_core_is_root(core))
         stall_report_reply(core->stalls, event->id, event->status, event->message);
 }

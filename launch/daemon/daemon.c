@@ -254,6 +254,7 @@ static void close_parts(struct daemon *daemon)
 
     daemon_jobs_close(daemon);
     daemon_surveys_close(daemon);
+    daemon_stacks_close(daemon);
     daemon_stage_close(daemon);
     doctor_daemon_close(daemon);
     log_set_sink(NULL, NULL, LOG_LEVEL_ERROR);
@@ -316,6 +317,7 @@ int daemon_run(struct daemon *daemon, struct error *error)
     (void)signal(SIGPIPE, SIG_IGN);
     list_init(&daemon->jobs);
     list_init(&daemon->surveys);
+    list_init(&daemon->stacks);
     rc = open_parts(daemon, error);
     if (rc == 0 && daemon->is_joiner)
         join_daemon_watch_signals(daemon);

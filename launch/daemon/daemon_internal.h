@@ -92,6 +92,7 @@ struct daemon {
     struct root_fabric *fabric; /* NULL: the root has no description of it, or this is not it */
     struct list surveys;        /* struct daemon_survey: those under way */
     uint32_t surveys_made;
+    struct list stacks;        /* struct daemon_stacks: those being taken */
     struct channel *stage;     /* to the process that stages files; NULL until it is needed */
     struct pmi_node *pmi_node; /* the PMIx server of all jobs */
     struct rank_jobs *rank_jobs;
@@ -232,6 +233,11 @@ bool daemon_query_process_load(void *context, uint32_t job, uint32_t index, uint
 void daemon_query_load(void *context, struct daemon_load *ret_load);
 void daemon_survey_start(void *context, uint32_t job, uint32_t want, const char *require);
 void daemon_surveys_close(struct daemon *daemon);
+
+/* daemon_stacks.c */
+void daemon_stacks_start(void *context, uint32_t job, const struct ranges *indices, uint32_t look,
+                         uint32_t limit_ms);
+void daemon_stacks_close(struct daemon *daemon);
 
 /* daemon_stage.c */
 /* An order of the root to stage files. */

@@ -571,6 +571,7 @@ const struct daemon_rank_ops daemon_rank_ops = {
     .state = ops_state,
     .survey = daemon_survey_start,
     .activity = daemon_query_activity,
+    .stacks = daemon_stacks_start,
     .load = daemon_query_process_load,
 };
 

@@ -107,3 +107,16 @@ int descriptor_require(struct error *error)
                          (unsigned long long)limit.rlim_cur, left, FREE_MIN);
     return 0;
 }
+
+int descriptor_write_all(int fd, const struct buffer *data)
+{
+    (void)fcntl(fd, F_SETFL, 0); /* as a pipe that may be full must be */
+    for (size_t written = 0; written < data->length_bytes;) {
+        ssize_t put = write(fd, data->data + written, data->length_bytes - written);
+
+        if (put < 0 && errno != EINTR)
+            return -errno;
+        written += put > 0 ? (size_t)put : 0;
+    }
+    return 0;
+}

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "base/buffer.h"
 #include "base/error.h"
 
 /* Moves a descriptor that is not among the first 256 above 1023, if the limit allows; close-on-exec.
@@ -18,6 +19,9 @@ int descriptor_move_high(int fd);
 int descriptor_of_rank(int fd);
 /* -EMFILE, with a line that says what is needed, if front end, root or daemon could not even begin. */
 int descriptor_require(struct error *error);
+
+/* Writes all, on a descriptor that it makes blocking; -errno. */
+int descriptor_write_all(int fd, const struct buffer *data);
 
 #define DESCRIPTOR_ROOM_MAX 8
 /* -EMFILE if there is no room for that many more of ranks. */

@@ -473,6 +473,19 @@ void helper_survey(struct helper *helper, uint64_t id, unsigned int want, const 
     send_request(helper, &request, plain);
 }
 
+void helper_stacks(struct helper *helper, uint64_t id, char *const *words, uint32_t limit_ms,
+                   int fd)
+{
+    struct helper_request request = {
+        .type = HELPER_STACKS, .id = id, .value = limit_ms, .argv = words};
+    const struct helper_fd fds = {.fd = fd, .target = STDOUT_FILENO};
+    int plain[HELPER_FDS_MAX];
+
+    assert(fd >= 0 && words[0] != NULL);
+    set_fds(&request, plain, &fds, 1);
+    send_request(helper, &request, plain);
+}
+
 void helper_stage(struct helper *helper, uint64_t id, const char *base, const char *cache,
                   uint32_t place, int shares, int fd)
 {

@@ -121,6 +121,10 @@ void helper_survey(struct helper *helper, uint64_t id, unsigned int want, const 
 /* Starts the process that stages files (stage_worker.h), connected to fd, of which a duplicate travels. */
 void helper_stage(struct helper *helper, uint64_t id, const char *base, const char *cache,
                   uint32_t place, int shares, int fd);
+/* Takes the stacks of processes, in a separate process: stack_read (stack_read.h), whose answer is written to fd, of which a
+ * duplicate travels. */
+void helper_stacks(struct helper *helper, uint64_t id, char *const *words, uint32_t limit_ms,
+                   int fd);
 /* Sends a signal to every process group of the job / one process's group. */
 void helper_signal_group(struct helper *helper, uint32_t group, int number);
 void helper_signal(struct helper *helper, uint64_t id, int number);

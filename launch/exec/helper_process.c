@@ -22,11 +22,13 @@
 
 #include "base/time.h"
 #include "launch/proto/boot.h"
+#include "launch/exec/descriptor.h"
 #include "launch/exec/helper_cgroup.h"
 #include "launch/exec/helper_state.h"
 #include "launch/exec/orphan.h"
 #include "launch/exec/process_title.h"
 #include "launch/exec/session.h"
+#include "launch/exec/stack_read.h"
 #include "launch/exec/stage_worker.h"
 #include "launch/exec/survey_read.h"
 #include "launch/proto/exit_status.h"
@@ -342,22 +344,24 @@ static void run_stage(struct helper_state *state, const struct helper_order *ord
                            (uint32_t)strtoul(order->argv[0], NULL, 10), (int)request->value));
 }
 
+static void run_stacks(struct helper_state *state, const struct helper_order *order, pid_t helper)
+{
+    struct buffer answer = {0};
+
+    begin_process(state, &order->request, helper, STACKS_NAME);
+    stack_read(order->argv, order->request.value, &answer);
+    _exit(descriptor_write_all(STDOUT_FILENO, &answer) == 0 ? 0 : EXIT_STATUS_FAILED);
+}
+
 static void run_survey(struct helper_state *state, const struct helper_order *order, pid_t helper)
 {
     const struct helper_request *request = &order->request;
     struct buffer answer = {0};
-    size_t written = 0;
-    ssize_t put = 1;
 
     begin_process(state, request, helper, SURVEY_NAME);
-    (void)fcntl(STDOUT_FILENO, F_SETFL, 0); /* a pipe that may be full */
     survey_read(request->value, request->name, (uint32_t)strtoul(order->argv[0], NULL, 10),
                 &answer);
-    while (written < answer.length_bytes && put > 0) {
-        put = write(STDOUT_FILENO, answer.data + written, answer.length_bytes - written);
-        written += put > 0 ? (size_t)put : 0;
-    }
-    _exit(written == answer.length_bytes ? 0 : EXIT_STATUS_FAILED);
+    _exit(descriptor_write_all(STDOUT_FILENO, &answer) == 0 ? 0 : EXIT_STATUS_FAILED);
 }
 
 static void start_own(struct helper_state *state, const struct helper_order *order,
@@ -439,6 +443,9 @@ static void obey_order(struct helper_state *state, struct helper_order *order)
         break;
     case HELPER_STAGE:
         start_own(state, order, run_stage);
+        break;
+    case HELPER_STACKS:
+        start_own(state, order, run_stacks);
         break;
     case HELPER_SIGNAL_GROUP:
         helper_group_signal(state, request->group, (int)request->value);

@@ -27,6 +27,7 @@ enum helper_request_type {
     HELPER_START_DAEMON,
     HELPER_SURVEY,
     HELPER_STAGE,
+    HELPER_STACKS,
     HELPER_SIGNAL_GROUP,
     HELPER_SIGNAL,
     HELPER_END_GROUP,
@@ -46,13 +47,14 @@ struct helper_request {
     uint64_t id;
     uint32_t group;
     uint32_t
-        value; /* bits of survey_want, signal number, grace or lease in milliseconds, 1: remove it now, too, or: a
+        value; /* bits of survey_want, signal number, grace, limit or lease in milliseconds, 1: remove it now, too, or: a
                           daemon that outlives us, or HELPER_START_* */
     const char *
         path; /* working directory, owned directory, virtual base or directory of staged files; may be NULL */
     const char *
         name; /* of the virtual node, what is required of this one, or the cache of staged files; may be NULL */
-    char *const *argv; /* of a survey: the node's number; of STAGE: its place; may be NULL */
+    char *const *
+        argv; /* of a survey: the node's number; of STAGE: its place; of STACKS: INDEX:PID; may be NULL */
     char *const *environment;
     const unsigned char *cpus;   /* to run on, a mask as the kernel has it; NULL: as the helper */
     const unsigned char *memory; /* NUMA nodes, likewise */

@@ -16,6 +16,7 @@
 #define DAEMON_NAME     "banyand"
 #define SURVEY_NAME     "banyan-survey"
 #define STAGE_NAME      "banyan-stage"
+#define STACKS_NAME     "banyan-stacks"
 #define ORPHAN_NO_GROUP UINT32_MAX
 
 /* All children of this single-threaded process, also ended ones that nobody has waited for;

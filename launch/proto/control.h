@@ -157,7 +157,7 @@ struct control_output {
 struct control_request {
     uint32_t request;       /* the client's own number */
     uint8_t kind;           /* JOB_MESSAGE_QUERY, _CONTROL, _NODES, _ACTIVITY, _STAGE,
-                             * _LOAD, _PROGRESS, _BENCH */
+                             * _LOAD, _STACKS, _PROGRESS, _BENCH */
     struct ranges places;   /* to ask instead of the root: QUERY; owned */
     struct wire_bytes data; /* what follows the kind; inside the message */
 };

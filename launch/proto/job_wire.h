@@ -98,6 +98,9 @@ enum job_message {
     JOB_MESSAGE_WINDOW,    /* to a node: the size of a rank's terminal (launch/proto/window.h) */
     /* broadcast, request of a place to the one above, and of a client to the root: launch/proto/bench.h */
     JOB_MESSAGE_BENCH,
+    /* request of a place that is asked itself, and of a client to the root: struct stack_fold_request; its reply: i32
+     * status, struct stack_fold */
+    JOB_MESSAGE_STACKS,
     JOB_MESSAGE_COUNT
 };
 

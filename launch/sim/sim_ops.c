@@ -155,6 +155,7 @@ static void ops_timer(void *context, enum daemon_timer timer, uint32_t number, u
     /* No simulated client asks, or has input. */
     assert(timer != DAEMON_TIMER_ACTIVITY && timer != DAEMON_TIMER_INPUT &&
            timer != DAEMON_TIMER_BENCH);
+    assert(timer != DAEMON_TIMER_STACKS);
     *deadline = deadline_ns;
     if (deadline_ns != UINT64_MAX)
         virtual_network_at(machine->sim, deadline_ns, call, owner, deadline_ns);
@@ -308,6 +309,18 @@ static void ops_activity(void *context, uint32_t job, uint32_t index,
     ret_rank->state = 'S';
 }
 
+/* Nor has it stacks. */
+static void ops_stacks(void *context, uint32_t job, const struct ranges *indices, uint32_t id,
+                       uint32_t limit_ms)
+{
+    (void)context;
+    (void)job;
+    (void)indices;
+    (void)id;
+    (void)limit_ms;
+    assert(!"nobody has asked");
+}
+
 /* Simulated processes sleep. */
 static bool ops_process_load(void *context, uint32_t job, uint32_t index, uint64_t *ret_cpu_ns,
                              uint64_t *ret_kib)
@@ -339,6 +352,7 @@ static const struct daemon_rank_ops rank_ops = {
     .state = ops_state,
     .survey = ops_survey,
     .activity = ops_activity,
+    .stacks = ops_stacks,
     .load = ops_process_load,
 };
 

@@ -196,12 +196,20 @@ static void time_over(struct front_end *front)
     front_end_watch_reader(front);
 }
 
+/* 1: the timer is set again, and waits for an answer. */
+static int ask_ranks(struct front_end *front)
+{
+    if (front->asks_stacks == 0 && front_end_activity_ask(front))
+        return 1;
+    return front_end_stacks_ask(front);
+}
+
 static void on_timeout(void *context)
 {
     struct front_end *front = context;
 
     front_end_check(front);
-    if (front->has_job_end || !front_end_activity_ask(front))
+    if (front->has_job_end || !ask_ranks(front))
         time_over(front);
 }
 

@@ -21,6 +21,7 @@
 /* Of the question what ranks do; those of a transfer of files are counted from 1. */
 #define FRONT_ACTIVITY_REQUEST UINT32_MAX
 #define FRONT_PROGRESS_REQUEST (UINT32_MAX - 1)
+#define FRONT_STACKS_REQUEST   (UINT32_MAX - 2)
 
 struct front_end;
 struct front_progress;
@@ -56,6 +57,7 @@ struct front_end {
     struct loop_timer *patience; /* for the root, once it was asked to end something */
     struct loop_timer *reader;   /* for the reader of our output, once the user wants us to end */
     int asks_activity; /* what the ranks do: the time is over, and timeout waits for the answer */
+    int asks_stacks;   /* where they stand, after that */
     int end_wishes;    /* how often the user asked for the end */
     int ending_at_once;
     int root_killed;  /* by us */
@@ -96,6 +98,10 @@ void front_end_phase(struct front_end *front, enum run_phase phase);
 int front_end_activity_ask(struct front_end *front);
 /* CONTROL_ANSWER; -EBADMSG */
 int front_end_activity_answer(struct front_end *front, const struct control_answer *answer);
+
+/* front_end_stacks.c: the same of their stacks */
+int front_end_stacks_ask(struct front_end *front);
+int front_end_stacks_answer(struct front_end *front, const struct control_answer *answer);
 
 /* front_end_progress.c */
 void front_end_progress_open(struct front_end *front);

@@ -201,6 +201,8 @@ static int on_answer(struct front_end *front, struct wire_reader *reader)
         return -EBADMSG;
     if (answer.request == FRONT_ACTIVITY_REQUEST)
         return front_end_activity_answer(front, &answer);
+    if (answer.request == FRONT_STACKS_REQUEST)
+        return front_end_stacks_answer(front, &answer);
     if (answer.request == FRONT_PROGRESS_REQUEST)
         return front_end_progress_answer(front, &answer);
     return front_end_stage_answer(front, &answer);

@@ -238,6 +238,29 @@ int instance_client_bench(struct instance_client *client, const struct bench_req
     return rc;
 }
 
+int instance_client_stacks(struct instance_client *client, uint32_t job,
+                           struct stack_fold *ret_fold, struct error *error)
+{
+    const struct stack_fold_request about = {.job = job};
+    struct control_request request = {.kind = JOB_MESSAGE_STACKS};
+    struct buffer data = {0}, answer = {0};
+    struct wire_reader reader;
+    int rc;
+
+    stack_fold_request_encode(&about, &data);
+    request.data = (struct wire_bytes){.data = data.data, .length_bytes = data.length_bytes};
+    rc = ask(client, &request, &answer, error);
+    buffer_fini(&data);
+    wire_reader_init(&reader, answer.data, answer.length_bytes);
+    if (rc == -ENOENT)
+        error_set(error, rc, "no job %u is running", job);
+    if (rc == 0 && stack_fold_decode(ret_fold, &reader) < 0)
+        rc = error_set(error, -EBADMSG, "the answer of the instance at %s cannot be read",
+                       client->directory);
+    buffer_fini(&answer);
+    return rc;
+}
+
 /* The answer, of which why may say that it is a refusal. */
 static int ask_nodes(struct instance_client *client, const struct node_list_request *nodes,
                      struct node_list *ret_list, struct error *error)

@@ -18,6 +18,7 @@
 #include "launch/proto/control.h"
 #include "launch/proto/load.h"
 #include "launch/proto/node_list.h"
+#include "launch/proto/stack_fold.h"
 #include "pmix/pmi_query.h"
 
 struct instance_client {
@@ -49,6 +50,9 @@ int instance_client_load(struct instance_client *client, uint32_t rows, struct l
 /* Has the nodes measure the tree, which may take any time; the caller's to fini. */
 int instance_client_bench(struct instance_client *client, const struct bench_request *what,
                           struct bench_answer *ret_answer, struct error *error);
+/* Where the ranks of a job stand, which takes some seconds; the caller's to fini. */
+int instance_client_stacks(struct instance_client *client, uint32_t job,
+                           struct stack_fold *ret_fold, struct error *error);
 /* Lists nodes (none named: all), and before that drains, resumes or removes them, which may take as long as jobs do; the
  * caller's to fini.  What the root refuses is an error. */
 int instance_client_nodes(struct instance_client *client, const struct node_list_request *nodes,

@@ -567,6 +567,7 @@ static void take_settings(const struct request_settings *settings, struct run_re
 {
     assert(request->json_path == NULL);
     request->timeout_s = settings->timeout_s;
+    request->stack = settings->stack > 0;
     request->label = settings->label > 0;
     request->no_wait = settings->no_wait > 0;
     request->timestamp = settings->timestamp;

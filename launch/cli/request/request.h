@@ -67,6 +67,7 @@ struct run_request {
     struct request_stage stage;
     struct allocation allocation;
     uint32_t timeout_s;            /* 0: none */
+    int stack;                     /* where the ranks stand is reported then */
     char notice[RUN_NOTICE_BYTES]; /* a line for the user, before anything starts; "": none */
     char *warnings; /* lines, too: options that the starter cannot follow; NULL: none */
     int label;

@@ -120,7 +120,7 @@ static int is_of_detached_job(const char *name)
 {
     static const char *const of_client[] = {"timeout", "label",     "stdin",       "output",
                                             "error",   "merge",     "output-from", "fold",
-                                            "stats",   "timestamp", "profile"};
+                                            "stats",   "timestamp", "profile",     "stack"};
 
     return is_of_job(name) && !is_one_of(name, of_client, sizeof(of_client) / sizeof(of_client[0]));
 }
@@ -139,9 +139,9 @@ static int is_of_terminal_job(const char *name)
 static int is_of_direct_job(const char *name)
 {
     static const char *const of_daemons[] = {
-        "detach", "no-wait", "tasks", "stage",           "stage-binary", "check-libraries",
-        "mpi",    "modex",   "stop",  "report-bindings", "stats",        "profile",
-        "stdin",  "log",     "pty",   "on-failure"};
+        "detach", "no-wait", "tasks",           "stage", "stage-binary", "check-libraries", "mpi",
+        "modex",  "stop",    "report-bindings", "stats", "profile",      "stack",           "stdin",
+        "log",    "pty",     "on-failure"};
 
     return is_of_job(name) &&
            !is_one_of(name, of_daemons, sizeof(of_daemons) / sizeof(of_daemons[0]));

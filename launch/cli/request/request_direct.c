@@ -43,6 +43,7 @@ int request_direct_check(const struct request_settings *settings, struct error *
         {"--pty", settings->pty > 0},
         {"--stats", settings->stats > 0},
         {"--profile", settings->profile > 0},
+        {"--stack", settings->stack > 0},
         {"--fabric", settings->fabric != NULL},
         {"--fabric-topology", settings->fabric_topology != NULL},
         {"--boot", settings->boot != NULL},

@@ -29,6 +29,7 @@ int request_instance_check(const struct request_settings *settings, struct error
         {"--timestamp", settings->timestamp > 0},
         {"--json", settings->json != NULL},
         {"--profile", settings->profile > 0},
+        {"--stack", settings->stack > 0},
         {"--output", settings->output != NULL},
         {"--error", settings->error != NULL},
         {"--output-from", settings->output_from != NULL},

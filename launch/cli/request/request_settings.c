@@ -399,6 +399,11 @@ const struct option_rule run_rules[] = {
      .minimum = 1,
      .maximum = SECONDS_MAX,
      .help = "end the job after this time, with exit status 124"},
+    {.kind = OPTION_FLAG,
+     .name = "stack",
+     FIELD(stack),
+     .help = "when the time of --timeout is over, report in which functions the ranks are (by gdb "
+             "or eu-stack)"},
     {.kind = OPTION_TEXT,
      .name = "on-failure",
      .value = "abort|continue|restart[:N]",

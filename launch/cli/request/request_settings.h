@@ -45,6 +45,7 @@ struct request_settings {
     uint32_t gpus_per_rank;
     int report_bindings;
     int profile;
+    int stack;
     int stats;
     struct option_list require;
     struct option_list facts;

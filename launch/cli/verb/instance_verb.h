@@ -15,6 +15,7 @@ struct instance_settings {
     int force;
     int verbose;
     int processes;
+    int stack;
     int label;
     int timestamp;
     int wait;

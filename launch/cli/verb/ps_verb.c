@@ -10,6 +10,7 @@
 
 #include "base/memory.h"
 #include "base/wire.h"
+#include "launch/cli/client/stack_report.h"
 #include "launch/cli/option/job_word.h"
 #include "launch/cli/verb/instance_report.h"
 #include "launch/cli/verb/instance_verb.h"
@@ -30,6 +31,10 @@ static const struct option_rule ps_rules[] = {
      .name = "processes",
      INSTANCE_FIELD(processes),
      .help = "the processes of all jobs"},
+    {.kind = OPTION_FLAG,
+     .name = "stack",
+     INSTANCE_FIELD(stack),
+     .help = "in which functions the ranks of a job are (by gdb or eu-stack)"},
     OPTION_ROW_INSTANCE,
     {.kind = OPTION_HEADING, .help = "Output"},
     OPTION_ROW_JSON,
@@ -60,6 +65,8 @@ void ps_verb_help(struct buffer *out)
                               "Lists the jobs of an instance that have not ended; of the jobs that "
                               "are given, the\nprocesses: node, process id, memory, whether it is "
                               "connected by PMIx or PMI, state.\n");
+    buffer_append_string(out,
+                         "With --stack, and one JOB: where its ranks stand in their program.\n");
     options_help(ps_rules, out);
     buffer_append_string(out, "\nMore in banyan-ps(1).\n");
 }
@@ -196,6 +203,40 @@ static void nodes_free(struct instance_report *report)
     free(nodes);
 }
 
+/* ---- stacks ---- */
+
+static int show_stacks(struct instance_client *client, const struct instance_settings *settings,
+                       char *const *words, struct error *error)
+{
+    struct stack_fold fold;
+    struct job_word parsed;
+    struct buffer text = {0};
+    int rc;
+
+    if (settings->json || settings->processes)
+        return error_set(error, -EINVAL, "option --stack cannot be used with --%s",
+                         settings->json ? "json" : "processes");
+    if (words[0] == NULL || words[1] != NULL)
+        return error_set(error, -EINVAL,
+                         "option --stack needs one job; usage: banyan ps --stack JOB");
+    rc = job_word_parse(words[0], &parsed, error);
+    if (rc < 0)
+        return rc;
+    if (!ranges_is_empty(&parsed.ranks))
+        rc = error_set(error, -EINVAL, "option --stack is of a whole job: give its number, %u",
+                       parsed.job);
+    if (rc == 0)
+        rc = instance_client_stacks(client, parsed.job, &fold, error);
+    job_word_fini(&parsed);
+    if (rc < 0)
+        return rc;
+    stack_report(&fold, client->roster.names, &text);
+    stack_fold_fini(&fold);
+    if (text.length_bytes == 0)
+        buffer_append_string(&text, "none of its ranks runs\n");
+    return verb_output_print(&text, EXIT_SUCCESS);
+}
+
 static int list(struct instance_client *client, const struct instance_settings *settings,
                 char *const *words, struct error *error)
 {
@@ -203,8 +244,11 @@ static int list(struct instance_client *client, const struct instance_settings *
     struct pmi_instance_facts facts;
     struct session_about about = {.version = ""};
     struct buffer text = {0};
-    int rc = instance_client_jobs(client, &facts, error);
+    int rc;
 
+    if (settings->stack)
+        return show_stacks(client, settings, words, error);
+    rc = instance_client_jobs(client, &facts, error);
     if (rc < 0)
         return rc;
     report_of(client, &facts, &about, &report);

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Where the ranks of a job stand (launch/core/daemon_core_stacks.c): the test plays the tree, the daemon, the clock and a
+ * client.  Job 1 has a rank on each of the four nodes.
+ */
+#include "config.h"
+
+#include "launch/core/daemon_core_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/time.h"
+#include "launch/proto/control.h"
+#include "launch/proto/job_wire.h"
+#include "launch/proto/stack_fold.h"
+#include "test/support/lone_core.h"
+#include "test/support/tap.h"
+
+#define CLIENT 2u
+
+static struct buffer calls;
+static uint32_t last_id;
+static uint64_t now_ns = 1, due_ns;
+
+static void heard(const char *expected, const char *name)
+{
+    is_string(buffer_string(&calls), expected, "%s", name);
+    buffer_clear(&calls);
+}
+
+static void print(const void *data, size_t bytes)
+{
+    struct stack_fold fold;
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, data, bytes);
+    if (stack_fold_decode(&fold, &reader) < 0)
+        return;
+    for (uint32_t i = 0; i < fold.count; i++) {
+        buffer_printf(&calls, " %s%s:", fold.groups[i].is_failure ? "!" : "", fold.groups[i].text);
+        ranges_print(&fold.groups[i].ranks, &calls);
+        buffer_append_string(&calls, "@");
+        ranges_print(&fold.groups[i].places, &calls);
+    }
+    buffer_append_string(&calls, " silent:");
+    ranges_print(&fold.silent, &calls);
+    stack_fold_fini(&fold);
+}
+
+/* ---- The tree ---- */
+
+static uint32_t tree_request(void *context, uint32_t place, struct message *message)
+{
+    struct stack_fold_request request;
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, message->data, message->length_bytes);
+    if (wire_get_u8(&reader) == JOB_MESSAGE_STACKS &&
+        stack_fold_request_decode(&request, &reader) == 0) {
+        buffer_printf(&calls, "%u is asked about ", place);
+        ranges_print(&request.places, &calls);
+        buffer_printf(&calls, " within %u ms\n", request.patience_ms);
+        ranges_fini(&request.places);
+    }
+    message_release(message);
+    return ++last_id;
+}
+
+static void tree_reply(void *context, uint32_t source, uint32_t id, struct message *message)
+{
+    struct wire_reader reader;
+    int rc;
+
+    wire_reader_init(&reader, message->data, message->length_bytes);
+    rc = job_reply_decode(0, &reader);
+    buffer_printf(&calls, "reply %d", rc);
+    print(reader.position, wire_left(&reader));
+    buffer_append_string(&calls, "\n");
+    message_release(message);
+}
+
+static int tree_broadcast(void *context, const struct ranges *places, struct message *message)
+{
+    message_release(message);
+    return 0;
+}
+
+static const struct daemon_tree_ops tree_ops = {.broadcast = tree_broadcast,
+                                                .request = tree_request,
+                                                .reply = tree_reply};
+
+/* ---- The daemon ---- */
+
+static void client_send(void *context, uint32_t client, uint8_t type, const void *data,
+                        size_t bytes)
+{
+    struct control_answer answer;
+    struct wire_reader reader;
+
+    wire_reader_init(&reader, data, bytes);
+    if (type != CONTROL_ANSWER || control_answer_decode(&answer, &reader) < 0)
+        return;
+    buffer_printf(&calls, "answer %u: %d", answer.request, answer.status);
+    print(answer.data.data, answer.data.length_bytes);
+    buffer_append_string(&calls, "\n");
+}
+
+static uint64_t clock_now_ns(void *context)
+{
+    return now_ns;
+}
+
+static void set_timer(void *context, enum daemon_timer timer, uint32_t job, uint64_t deadline_ns)
+{
+    if (timer == DAEMON_TIMER_STACKS)
+        due_ns = deadline_ns;
+}
+
+static void ranks_open(void *context, uint32_t job)
+{
+}
+
+static void ranks_start(void *context, uint32_t job, uint32_t first, uint32_t count)
+{
+}
+
+static uint8_t rank_state = 'S';
+
+static void ranks_activity(void *context, uint32_t job, uint32_t index,
+                           struct activity_rank *ret_rank)
+{
+    ret_rank->state = rank_state;
+}
+
+static uint32_t last_look;
+
+static void ranks_stacks(void *context, uint32_t job, const struct ranges *indices, uint32_t id,
+                         uint32_t limit_ms)
+{
+    buffer_printf(&calls, "stacks of job %u: ", job);
+    ranges_print(indices, &calls);
+    buffer_printf(&calls, " within %u ms\n", limit_ms);
+    last_look = id;
+}
+
+static const struct daemon_rank_ops rank_ops = {.open = ranks_open,
+                                                .start = ranks_start,
+                                                .activity = ranks_activity,
+                                                .stacks = ranks_stacks};
+static const struct daemon_client_ops client_ops = {.send = client_send,
+                                                    .queued = lone_core_client_queued};
+static const struct daemon_ops ops = {.now_ns = clock_now_ns,
+                                      .timer = set_timer,
+                                      .clients = &client_ops,
+                                      .ranks = &rank_ops};
+
+/* ---- The client ---- */
+
+static void ask(struct daemon_core *core, uint32_t number, uint32_t job)
+{
+    struct control_request request = {.request = number, .kind = JOB_MESSAGE_STACKS};
+    const struct stack_fold_request about = {.job = job};
+    struct buffer payload = {0}, data = {0};
+
+    stack_fold_request_encode(&about, &data);
+    request.data = (struct wire_bytes){data.data, data.length_bytes};
+    control_request_encode(&request, &payload);
+    lone_core_say(core, CLIENT, CONTROL_REQUEST, &payload);
+    buffer_fini(&payload);
+    buffer_fini(&data);
+}
+
+static void reply(struct daemon_core *core, uint32_t id, int status, const char *text,
+                  uint32_t place)
+{
+    struct daemon_event event = {.kind = DAEMON_EVENT_REPLY, .id = id, .status = status};
+    struct stack_fold fold = {0};
+    struct buffer data = {0};
+
+    stack_fold_add(&fold, text, false, place - 1, place);
+    stack_fold_encode(&fold, &data);
+    if (status == 0)
+        event.message = job_reply_message(0, data.data, data.length_bytes);
+    daemon_core_step(core, &event);
+    message_release(event.message);
+    stack_fold_fini(&fold);
+    buffer_fini(&data);
+}
+
+static struct daemon_core *root_with_job(void)
+{
+    struct daemon_core *core = lone_core_at(0, &ops, &tree_ops);
+
+    lone_core_greet(core, CLIENT, 0);
+    lone_core_job(core, (struct job_event){.kind = JOB_EVENT_COMPLETE});
+    lone_core_run(core, UINT32_MAX);
+    buffer_clear(&calls);
+    last_id = 0;
+    return core;
+}
+
+static void test_root(void)
+{
+    struct daemon_core *core = root_with_job();
+    struct daemon_event late = {.kind = DAEMON_EVENT_TIMER, .id = DAEMON_TIMER_STACKS};
+
+    ask(core, 1, 7);
+    heard("answer 1: -2\n", "there is no such job");
+    ask(core, 2, 1);
+    heard("1 is asked about 1-2 within 21875 ms\n3 is asked about 3-4 within 21875 ms\n",
+          "the root asks as many as the radix is, about the others, too");
+    is_uint(due_ns, now_ns + 25000 * NS_PER_MS, "and get some time");
+    ask(core, 3, 1);
+    heard("answer 3: -11\n", "a client asks one question at a time");
+    reply(core, 1, 0, "main", 1);
+    heard("", "the root waits for all of them");
+    reply(core, 2, -EHOSTDOWN, "", 3);
+    heard("4 is asked about 4 within 21875 ms\n", "for a node that is lost the next one answers");
+    reply(core, 3, 0, "main", 4);
+    heard("answer 2: 0 main:0,3@1,4 silent:\n", "equal stacks are one; a lost node has none");
+    is_uint(due_ns, UINT64_MAX, "nothing is left to wait for");
+    ask(core, 4, 1);
+    buffer_clear(&calls);
+    reply(core, 4, -EAGAIN, "", 2);
+    daemon_core_step(core, &late);
+    heard("", "as long as there is time");
+    now_ns = due_ns;
+    daemon_core_step(core, &late);
+    heard("answer 4: 0 silent:1-4\n", "it names those that refuse or are silent");
+    reply(core, 5, 0, "main", 3);
+    heard("", "an answer that comes later is dropped");
+    daemon_core_destroy(core);
+}
+
+static void test_gone(void)
+{
+    struct daemon_core *core = root_with_job();
+    struct daemon_event closed = {.kind = DAEMON_EVENT_CLIENT_CLOSED, .place = CLIENT};
+    struct daemon_event late = {.kind = DAEMON_EVENT_TIMER, .id = DAEMON_TIMER_STACKS};
+
+    ask(core, 1, 1);
+    daemon_core_step(core, &closed);
+    buffer_clear(&calls);
+    now_ns = due_ns;
+    daemon_core_step(core, &late);
+    heard("", "a client that has gone gets no answer");
+    daemon_core_destroy(core);
+    core = root_with_job();
+    ask(core, 1, 1);
+    daemon_core_destroy(core);
+    ok(1, "a root ends while nodes are asked");
+    buffer_clear(&calls);
+}
+
+static void node_is_asked(struct daemon_core *core, uint32_t first, uint32_t last, size_t less)
+{
+    struct stack_fold_request request = {.job = 1, .patience_ms = 8000};
+    struct daemon_event event = {.kind = DAEMON_EVENT_REQUEST, .id = 5};
+    struct buffer data = {0};
+
+    ranges_add(&request.places, first, last);
+    stack_fold_request_encode(&request, &data);
+    event.message = job_request_message(JOB_MESSAGE_STACKS, data.data, data.length_bytes - less);
+    daemon_core_step(core, &event);
+    message_release(event.message);
+    ranges_fini(&request.places);
+    buffer_fini(&data);
+}
+
+static void test_node(void)
+{
+    struct daemon_core *core = lone_core_at(2, &ops, &tree_ops);
+
+    node_is_asked(core, 2, 2, 0);
+    heard("reply 0 silent:\n", "a node without ranks of the job has nothing to say");
+    node_is_asked(core, 2, 2, 1);
+    heard("reply -74\n", "a request that cannot be read is refused");
+    node_is_asked(core, 1, 3, 0);
+    heard("reply -74\n", "so is one for another node");
+    node_is_asked(core, 2, 900, 0);
+    heard("reply -74\n", "and one for nodes that do not exist");
+    last_id = 10;
+    node_is_asked(core, 2, 3, 0);
+    heard("3 is asked about 3 within 7000 ms\n", "other nodes are asked, in a shorter time");
+    reply(core, 11, 0, "main", 3);
+    heard("reply 0 main:2@3 silent:\n", "and their answer is passed on");
+    daemon_core_destroy(core);
+}
+
+/* What the root broadcasts reaches the node. */
+static struct daemon_core *listener;
+
+static int tree_pass_on(void *context, const struct ranges *places, struct message *message)
+{
+    struct daemon_event event = {.kind = DAEMON_EVENT_BROADCAST, .message = message};
+
+    daemon_core_step(listener, &event);
+    message_release(message);
+    return 0;
+}
+
+static int tree_is_complete(void *context)
+{
+    return 1;
+}
+
+static void taken(uint32_t look, const char *text)
+{
+    struct daemon_event event = {.kind = DAEMON_EVENT_STACKS, .id = look, .text = "it has exited"};
+    struct buffer data = {0};
+
+    if (text != NULL)
+        stack_fold_put_local(&data, 0, false, text);
+    stack_fold_put_local(&data, 77, false, "of nobody");
+    event.data = data.data;
+    event.data_bytes = data.length_bytes;
+    daemon_core_step(listener, &event);
+    buffer_fini(&data);
+}
+
+/* Place 2 has rank 1. */
+static void test_ranks(void)
+{
+    static const struct daemon_tree_ops root_tree = {.broadcast = tree_pass_on,
+                                                     .is_complete = tree_is_complete};
+    struct daemon_core *root = lone_core_at(0, &ops, &root_tree);
+    struct daemon_event late = {.kind = DAEMON_EVENT_TIMER, .id = DAEMON_TIMER_STACKS};
+
+    listener = lone_core_at(2, &ops, &tree_ops);
+    lone_core_run(root, UINT32_MAX);
+    daemon_core_step(root, &(struct daemon_event){.kind = DAEMON_EVENT_COMPLETE});
+    buffer_clear(&calls);
+    node_is_asked(listener, 2, 2, 0);
+    heard("stacks of job 1: 0 within 6000 ms\n", "a node has the stacks of its ranks taken");
+    taken(last_look + 1, "main");
+    heard("", "what another look has found is nobody's");
+    taken(last_look, "main > poll");
+    heard("reply 0 main > poll:1@2 silent:\n", "and answers");
+    taken(last_look, "main > poll");
+    heard("", "once");
+    node_is_asked(listener, 2, 2, 0);
+    buffer_clear(&calls);
+    taken(last_look, NULL);
+    heard("reply 0 !it has exited:1@2 silent:\n", "or says why there is none");
+    node_is_asked(listener, 2, 2, 0);
+    buffer_clear(&calls);
+    now_ns = due_ns;
+    daemon_core_step(listener, &late);
+    heard("reply 0 silent:2\n", "its time is over before that");
+    rank_state = 0;
+    node_is_asked(listener, 2, 2, 0);
+    heard("reply 0 silent:\n", "a rank that has ended has none");
+    daemon_core_destroy(listener);
+    daemon_core_destroy(root);
+}
+
+int main(void)
+{
+    lone_core_open();
+    test_root();
+    test_gone();
+    test_node();
+    test_ranks();
+    lone_core_close();
+    buffer_fini(&calls);
+    return done_testing();
+}
