@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
+
 #define NAMES_MAX   192
 #define SHOWN_BYTES 80
 #define PREFIX      "BANYAN_"
@@ -85,7 +87,7 @@ static int refuse_name(const struct configured_schema *schema, const char *name,
     for (const struct option_rule *rule = schema->rules; rule->kind != OPTION_END; rule++)
         if (configured_has_name(schema, rule) && count < NAMES_MAX)
             names[count++] = rule->name;
-    nearest = options_nearest(name, names, count);
+    nearest = nearest_word(name, names, count);
     if (nearest != NULL)
         return error_set(error, -EINVAL, "unknown option '%.*s': did you mean '%s'?", SHOWN_BYTES,
                          name, nearest);
@@ -121,7 +123,7 @@ static int read_section(const struct configured_schema *schema, char *line, cons
             return 0;
         }
     }
-    nearest = options_nearest(name, schema->verbs, count);
+    nearest = nearest_word(name, schema->verbs, count);
     return error_set(error, -EINVAL, "unknown section [%.*s]%s%s%s", SHOWN_BYTES, name,
                      nearest != NULL ? ": did you mean ["
                                      : "; there are [run], [start], [map] and "

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/nearest.h"
 #include "launch/cli/option/foreign_options.h"
 
 #define HELP_COLUMN     26
@@ -19,64 +20,12 @@
 #define FLAG_TIMES_MAX  9
 #define SHOWN_BYTES_MAX 80 /* of what the user typed, in a message */
 
-#define SHORT_WORD_BYTES 3
-#define LONG_WORD_BYTES  6
-
 /* One option as it was given. */
 struct given {
     const struct option_rule *rule;
     char name[NAME_BYTES_MAX + 3]; /* as typed, without the value */
     const char *value;             /* NULL: none with it */
 };
-
-static size_t smaller_length(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* The number of letters inserted, deleted, replaced or swapped with a neighbour, none changed
- * twice; words longer than NAME_BYTES_MAX are truncated. */
-static size_t word_distance(const char *a, const char *b)
-{
-    size_t rows[3][NAME_BYTES_MAX + 1];
-    size_t a_length = strnlen(a, NAME_BYTES_MAX);
-    size_t b_length = strnlen(b, NAME_BYTES_MAX);
-
-    for (size_t j = 0; j <= b_length; j++)
-        rows[0][j] = j;
-    for (size_t i = 1; i <= a_length; i++) {
-        size_t *row = rows[i % 3];
-        const size_t *above = rows[(i - 1) % 3];
-
-        row[0] = i;
-        for (size_t j = 1; j <= b_length; j++) {
-            row[j] = smaller_length(above[j] + 1, row[j - 1] + 1);
-            row[j] = smaller_length(row[j], above[j - 1] + (a[i - 1] != b[j - 1]));
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                row[j] = smaller_length(row[j], rows[(i - 2) % 3][j - 2] + 1);
-        }
-    }
-    return rows[a_length % 3][b_length];
-}
-
-/* One typing error in a word of 3 letters or more, two in one of LONG_WORD_BYTES or more: with more
- * differences it is another word, and a suggestion would mislead. */
-const char *options_nearest(const char *word, const char *const *candidates, size_t count)
-{
-    const char *nearest = NULL;
-    size_t length = strlen(word);
-    size_t allowed = length >= LONG_WORD_BYTES ? 2 : length >= SHORT_WORD_BYTES ? 1 : 0;
-
-    for (size_t i = 0; i < count && allowed > 0; i++) {
-        size_t distance = word_distance(word, candidates[i]);
-
-        if (distance < allowed || (nearest == NULL && distance == allowed)) {
-            nearest = candidates[i];
-            allowed = distance;
-        }
-    }
-    return nearest;
-}
 
 int options_number(const char *text, uint32_t minimum, uint32_t maximum, uint32_t *ret_value)
 {
@@ -271,7 +220,7 @@ static int refuse_unknown(const struct option_rule *rules, const char *word, str
     for (char *letter = name; *letter != '\0'; letter++)
         *letter = (char)(*letter >= 'A' && *letter <= 'Z' ? *letter - 'A' + 'a' : *letter);
     assert(count <= WORDS_MAX);
-    nearest = options_nearest(name, names, count);
+    nearest = nearest_word(name, names, count);
     if (nearest == NULL)
         return error_set(error, -EINVAL, "unknown option '%.*s': --help lists the options",
                          SHOWN_BYTES_MAX, word);

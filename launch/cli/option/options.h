@@ -92,8 +92,4 @@ void options_list_fini(struct option_list *list);
 /* All items with the separator between them, for the caller to free(); NULL if there are none. */
 char *options_list_join(const struct option_list *list, const char *separator);
 
-/* The candidate most similar to the word, within a typing error or two; NULL if there is none that
- * close. */
-const char *options_nearest(const char *word, const char *const *candidates, size_t count);
-
 #endif

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
+
 #define UNIT_SHIFT  10
 #define UNITS       "KMGT"
 #define SHOWN_BYTES 80
@@ -85,7 +87,7 @@ static int refuse_name(const char *item, size_t name_bytes, struct error *error)
     for (unsigned int i = 0; i < PROCESS_LIMIT_KIND_COUNT; i++)
         names[i] = process_limits_name((enum process_limit_kind)i);
     snprintf(name, sizeof(name), "%.*s", (int)name_bytes, item);
-    nearest = options_nearest(name, names, PROCESS_LIMIT_KIND_COUNT);
+    nearest = nearest_word(name, names, PROCESS_LIMIT_KIND_COUNT);
     if (nearest != NULL)
         return error_set(error, -EINVAL, "option --rlimit: unknown limit '%s': did you mean '%s'?",
                          name, nearest);

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
+
 #include <jansson.h>
 
 #include "alloc/allocation.h"
@@ -136,7 +138,7 @@ static int take_field(const char *name, const json_t *value, struct task_fields 
         if (strcmp(name, names[i]) == 0)
             return field_rules[i].take(value, fields, error);
     }
-    nearest = options_nearest(name, names, FIELDS_COUNT);
+    nearest = nearest_word(name, names, FIELDS_COUNT);
     if (nearest != NULL)
         return error_set(error, -EINVAL, "unknown field '%.80s': did you mean '%s'?", name,
                          nearest);

@@ -10,6 +10,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/nearest.h"
 #include "fabric/loop.h"
 #include "launch/cli/verb/alloc_verb.h"
 #include "launch/cli/remote/alloc_request.h"
@@ -350,7 +351,7 @@ static const struct verb *find_verb(const char *name, struct error *error)
         if (strcmp(name, names[i]) == 0)
             return &verbs[i];
     }
-    nearest = options_nearest(name, names, VERBS_COUNT);
+    nearest = nearest_word(name, names, VERBS_COUNT);
     if (nearest != NULL)
         error_set(error, -EINVAL, "unknown command '%.80s': did you mean '%s'?", name, nearest);
     else

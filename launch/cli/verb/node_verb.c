@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "launch/cli/verb/instance_verb.h"
 #include "launch/cli/verb/node_add.h"
 #include "launch/cli/verb/node_report.h"
@@ -241,7 +242,7 @@ int node_verb(int argc, char **argv)
             return instance_verb_run(&orders[i].verb, argc - 1, argv + 1);
         }
     }
-    nearest = options_nearest(argv[1], names, ORDERS_COUNT);
+    nearest = nearest_word(argv[1], names, ORDERS_COUNT);
     if (nearest != NULL)
         error_set(&error, -EINVAL, "unknown command 'node %.80s': did you mean 'node %s'?", argv[1],
                   nearest);

@@ -173,29 +173,10 @@ static void test_help(void)
     buffer_fini(&text);
 }
 
-static void test_nearest(void)
-{
-    static const char *const words[] = {"run", "help", "version"};
-
-    is_string(options_nearest("rnu", words, 3), "run", "two letters in the wrong order");
-    is_string(options_nearest("versoin", words, 3), "version", "also in a long word");
-    is_string(options_nearest("hlep", words, 3), "help", "and in a short one");
-    is_string(options_nearest("launch", words, 3), NULL, "nothing is near");
-    is_string(options_nearest("ran", words, 3), "run", "one slip in a short word");
-    is_string(options_nearest("rin", (const char *const[]){"ring", "run"}, 2), "ring", "the first");
-    is_string(options_nearest("top", (const char *const[]){"map", "stop"}, 2), "stop",
-              "not one that differs in two letters of three");
-    is_string(options_nearest("mem", (const char *const[]){"mpi"}, 1), NULL,
-              "which is another word");
-    is_string(options_nearest("ru", words, 3), NULL, "nor anything for two letters");
-    is_string(options_nearest("", words, 3), NULL, "nothing is near to nothing");
-}
-
 int main(void)
 {
     test_forms();
     test_refusals();
     test_help();
-    test_nearest();
     return done_testing();
 }
