@@ -51,12 +51,15 @@ uint32_t allocation_slots_of(const struct allocation *allocation, uint32_t index
  * names): who adds many names goes through the parsers below, which keep an index. */
 void allocation_add(struct allocation *allocation, const char *name, uint32_t slots);
 
+struct site;
+
 /* The nodes there are, for entries that are relative to them (host_choice.h). */
 struct allocation_base {
     /* Asked only if an entry is relative; the answer stays valid while the parser runs. */
     int (*nodes)(void *context, const struct allocation **ret_nodes, struct error *error);
     void *context;
     const struct ranges *busy; /* indices of those that have processes; NULL: none */
+    const struct site *site;   /* the clusters that an entry may name (site.h); NULL: none */
 };
 
 /* The parsers add to the existing nodes; a name that exists already gets more slots.  They fail with

@@ -14,6 +14,7 @@
 #include "alloc/host_choice.h"
 #include "alloc/host_name.h"
 #include "alloc/node_pool.h"
+#include "alloc/site.h"
 
 #define SLOTS_NOT_GIVEN UINT32_MAX
 #define QUOTED_BYTES    40 /* of the user's text in a message */
@@ -198,14 +199,35 @@ static void trace_excluded(struct allocation_trace *trace, const struct hostlist
     hostlist_destroy(added);
 }
 
+/* The clusters there are; NULL: an entry cannot name one. */
+static const struct site *site_of(const struct source *source)
+{
+    return source->choice.base != NULL ? source->choice.base->site : NULL;
+}
+
+/* 1 if the entry names nodes of a cluster. */
+static bool is_of_site(const struct source *source, size_t from, size_t to)
+{
+    return site_of(source) != NULL && site_is_text(source->text + from, to - from);
+}
+
 static int names_exclude(struct allocation_builder *builder, struct source *source, size_t from,
                          size_t to)
 {
     uint32_t before = hostlist_count(source->choice.excluded);
     size_t offset = 0;
     size_t colon = to;
-    int rc = names_check(source, from, to, &colon);
+    int rc;
 
+    if (is_of_site(source, from, to)) {
+        rc = site_expand(site_of(source), source->text + from, to - from, source->choice.excluded,
+                         &offset, source->error);
+        source->error_offset = from + offset;
+        if (rc == 0)
+            trace_excluded(builder->made.trace, source->choice.excluded, before);
+        return rc;
+    }
+    rc = names_check(source, from, to, &colon);
     if (rc < 0)
         return rc;
     if (colon < to || from == to)
@@ -297,6 +319,42 @@ static int names_add(struct allocation_builder *builder, struct source *source,
     return rc;
 }
 
+/* "west/n[1-4]:2".  Without slots in the entry each node has those that the site gives it. */
+static int site_add(struct allocation_builder *builder, struct source *source, size_t from,
+                    size_t to, const struct attributes *given)
+{
+    const char *colon = memchr(source->text + from, ':', to - from);
+    size_t names_end = colon != NULL ? (size_t)(colon - source->text) : to;
+    int is_given =
+        colon != NULL || given->slots != SLOTS_NOT_GIVEN || !site_gives_slots(site_of(source));
+    struct hostlist *names = hostlist_create();
+    char name[HOST_NAME_BYTES_MAX + 1];
+    size_t offset = 0;
+    uint32_t slots;
+    int rc = entry_slots(source, names_end, to, given, &slots);
+
+    if (rc == 0) {
+        rc = site_expand(site_of(source), source->text + from, names_end - from, names, &offset,
+                         source->error);
+        source->error_offset = from + offset;
+    }
+    for (uint32_t i = 0; rc == 0 && is_given && i < hostlist_runs(names); i++) {
+        struct host_run run = hostlist_run(names, i);
+
+        rc = allocation_builder_add(builder, &run, slots, source->error);
+    }
+    for (uint32_t i = 0; rc == 0 && !is_given && i < hostlist_count(names); i++) {
+        struct host_run run = {.prefix = name, .suffix = "", .count = 1};
+
+        hostlist_name(names, i, name);
+        run.prefix_bytes = (uint8_t)strlen(name);
+        rc = allocation_builder_add(builder, &run, site_slots(site_of(source), name, slots),
+                                    source->error);
+    }
+    hostlist_destroy(names);
+    return rc;
+}
+
 /* Takes "user@" away from the front. */
 static int user_parse(struct source *source, size_t *from, size_t to)
 {
@@ -332,6 +390,8 @@ static int entry_parse(struct allocation_builder *builder, struct source *source
     rc = cut_parse(source, &from, to, &cut);
     if (rc < 0)
         return rc;
+    if (cut.count == 0 && is_of_site(source, from, to))
+        return site_add(builder, source, from, to, given);
     if (cut.count == 0 && is_address(source, from, to, &close)) {
         colon = close + 1;
         if (colon < to && source->text[colon] != ':')

@@ -30,7 +30,7 @@ MAY_INCLUDE = {
                                "launch/rank", "launch/doctor", "fabric/topology"],
     "launch/sim": ["alloc", "overlay", "fabric/virtual_network.h", "launch/proto", "launch/job",
                    "launch/core"],
-    "launch/cli/option": [],
+    "launch/cli/option": ["alloc/site.h"],
     "launch/cli/request": BELOW_CLI + ["launch/cli/option", "fabric/topology"],
     "launch/cli/client": BELOW_CLI + ["launch/cli/option", "launch/cli/request",
                                       "launch/daemon/root.h"],

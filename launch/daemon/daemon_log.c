@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "alloc/cell.h"
 #include "base/log.h"
 #include "launch/exec/log_file.h"
 
@@ -54,10 +55,14 @@ static void log_line(void *context, enum log_level level, const char *line)
 static char *path_of(const struct daemon *daemon, uint32_t place, const char *name)
 {
     const struct instance_spec *instance = &daemon->record.instance;
-    char *later = place >= instance->places ? memory_printf("%s.%u", name, place) : NULL;
-    char *path = log_file_path(instance->log, instance->session, later != NULL ? later : name);
+    struct buffer text = {0};
+    char *path;
 
-    free(later);
+    cell_put_file_name(name, &text);
+    if (place >= instance->places)
+        buffer_printf(&text, ".%u", place);
+    path = log_file_path(instance->log, instance->session, buffer_string(&text));
+    buffer_fini(&text);
     return path;
 }
 

@@ -38,6 +38,7 @@ void instance_spec_fini(struct instance_spec *spec)
 {
     free(spec->agent);
     free(spec->banyand);
+    free(spec->addresses);
     free(spec->net);
     free(spec->boot);
     free(spec->join_file);
@@ -61,6 +62,7 @@ void instance_spec_copy(struct instance_spec *ret_spec, const struct instance_sp
     *ret_spec = *source;
     ret_spec->agent = copy_optional(source->agent);
     ret_spec->banyand = copy_optional(source->banyand);
+    ret_spec->addresses = copy_optional(source->addresses);
     ret_spec->net = copy_optional(source->net);
     ret_spec->boot = copy_optional(source->boot);
     ret_spec->boot_word = NULL;

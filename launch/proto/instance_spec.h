@@ -35,8 +35,9 @@ struct instance_spec {
     /* STARTER_SSH: the command, split at blanks, e.g. "ssh -p 2222"; one-shot starters: the
      * program, NULL for the default; else NULL. */
     char *agent;
-    char *banyand; /* its absolute path on the nodes */
-    char *net;     /* CIDR or interface list, NULL = default */
+    char *banyand;   /* its absolute path on the nodes */
+    char *addresses; /* how nodes of clusters are called (alloc/cell.h), NULL = by their names */
+    char *net;       /* CIDR or interface list, NULL = default */
     /* libfabric's provider for collectives and bulk data, "" for its first; NULL: no libfabric */
     char *fabric;
     char *

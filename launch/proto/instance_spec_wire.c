@@ -26,6 +26,7 @@ void instance_spec_encode(const struct instance_spec *spec, struct buffer *out)
     wire_put_varint(out, spec->starter);
     wire_put_optional_string(out, spec->agent);
     wire_put_optional_string(out, spec->banyand);
+    wire_put_optional_string(out, spec->addresses);
     wire_put_optional_string(out, spec->net);
     wire_put_optional_string(out, spec->fabric);
     wire_put_varint(out, spec->port_first);
@@ -64,6 +65,7 @@ int instance_spec_decode(struct instance_spec *ret_spec, struct wire_reader *rea
     spec.starter = (enum starter_kind)get_number(reader, STARTER_KIND_COUNT - 1);
     spec.agent = wire_get_optional_string(reader, INSTANCE_SPEC_TEXT_BYTES_MAX);
     spec.banyand = wire_get_optional_string(reader, INSTANCE_SPEC_TEXT_BYTES_MAX);
+    spec.addresses = wire_get_optional_string(reader, INSTANCE_SPEC_TEXT_BYTES_MAX);
     spec.net = wire_get_optional_string(reader, INSTANCE_SPEC_TEXT_BYTES_MAX);
     spec.fabric = wire_get_optional_string(reader, INSTANCE_SPEC_TEXT_BYTES_MAX);
     spec.port_first = (uint16_t)get_number(reader, UINT16_MAX);

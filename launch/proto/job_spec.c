@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/cell.h"
+
 void job_spec_init(struct job_spec *spec)
 {
     *spec = (struct job_spec){.mpi = JOB_MPI_PMIX | JOB_MPI_PMI1, .stdin_rank = UINT32_MAX};
@@ -80,7 +82,7 @@ char *job_spec_directory(const struct app_spec *app, uint32_t rank, const char *
         if (at[1] == 'r')
             buffer_printf(&text, "%u", rank);
         else if (at[1] == 'h')
-            buffer_append_string(&text, node);
+            cell_put_file_name(node, &text);
         else if (at[1] == 'j')
             buffer_printf(&text, "%u", number);
         else

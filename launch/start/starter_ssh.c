@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "alloc/cell.h"
 #include "base/buffer.h"
 #include "launch/start/shell_word.h"
 #include "launch/start/starter_agent.h"
@@ -73,10 +74,12 @@ static void run_agent(struct helper *helper, uint32_t id, const struct instance_
     struct arguments arguments = {0};
     struct helper_process process = {
         .id = id, .environment = environ, .fds = fds, .fds_count = fds_count};
+    char address[HOST_NAME_BYTES_MAX + 1];
 
+    cell_address(instance->addresses, node_name, address);
     add_agent(&arguments, agent_of(instance));
     add_words(&arguments, agent->options);
-    add_argument(&arguments, memory_copy_string(node_name));
+    add_argument(&arguments, memory_copy_string(address));
     add_words(&arguments, agent->shell);
     add_argument(&arguments, memory_copy_string(buffer_string(command)));
     process.argv = arguments.items;

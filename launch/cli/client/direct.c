@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "alloc/cell.h"
 #include "alloc/placement_map.h"
 #include "base/memory.h"
 #include "base/time.h"
@@ -479,7 +480,7 @@ static char **make_words(const struct direct_child *child)
 {
     const struct instance_spec *instance = &child->direct->request->instance;
     const struct starter_agent *agent;
-    char name[HOST_NAME_BYTES_MAX + 1], *copy, *rest, *word;
+    char name[HOST_NAME_BYTES_MAX + 1], address[HOST_NAME_BYTES_MAX + 1], *copy, *rest, *word;
     char **words = memory_allocate_zeroed(32 * sizeof(*words));
     size_t count = 0;
 
@@ -492,7 +493,8 @@ static char **make_words(const struct direct_child *child)
         free(copy);
         for (size_t i = 0; agent->options != NULL && agent->options[i] != NULL; i++)
             words[count++] = memory_copy_string(agent->options[i]);
-        words[count++] = memory_copy_string(node_of(child, name));
+        cell_address(instance->addresses, node_of(child, name), address);
+        words[count++] = memory_copy_string(address);
         for (size_t i = 0; agent->shell != NULL && agent->shell[i] != NULL; i++)
             words[count++] = memory_copy_string(agent->shell[i]);
         words[count++] = memory_copy_string("/bin/sh -s");

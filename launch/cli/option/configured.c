@@ -10,9 +10,10 @@
 
 #include "base/nearest.h"
 
-#define NAMES_MAX   192
-#define SHOWN_BYTES 80
-#define PREFIX      "BANYAN_"
+#define NAMES_MAX       192
+#define SHOWN_BYTES     80
+#define PREFIX          "BANYAN_"
+#define CLUSTER_SECTION "cluster"
 
 static int has_word(const char *const *words, const char *word)
 {
@@ -105,57 +106,120 @@ static char *trim(char *text)
     return text + strspn(text, " \t");
 }
 
-static int read_section(const struct configured_schema *schema, char *line, const char **ret_verb,
+/* Where a line belongs to. */
+struct place {
+    const char *verb;   /* NULL: all */
+    int is_of_site;     /* instead: the values are of a section of the site */
+    uint32_t section;   /* which */
+    const char *origin; /* FILE:LINE */
+};
+
+/* Takes a name in quotes from the front of a text; NULL if there is none. */
+static char *take_quoted(char **text)
+{
+    char *name = *text + strspn(*text, " \t");
+    char *end = name[0] == '"' ? strchr(name + 1, '"') : NULL;
+
+    if (end == NULL)
+        return NULL;
+    *end = '\0';
+    *text = end + 1;
+    return name + 1;
+}
+
+/* The rest of [cluster "NAME"] or [cluster "NAME" "KIND"]. */
+static int read_cluster(struct configured_values *values, char *rest, struct place *place,
                         struct error *error)
 {
-    char *end = strchr(line, ']');
-    char *name = trim(line + 1);
+    char *name = take_quoted(&rest);
+    char *kind = name != NULL ? take_quoted(&rest) : NULL;
+    int rc;
+
+    if (name == NULL || rest[strspn(rest, " \t")] != '\0')
+        return error_set(error, -EINVAL,
+                         "expected [cluster \"NAME\"] or, for a kind of its nodes, "
+                         "[cluster \"NAME\" \"KIND\"]");
+    rc = site_open(&values->site, name, kind, &place->section, error);
+    if (rc == 0)
+        place->is_of_site = 1;
+    return rc;
+}
+
+static int refuse_section(const struct configured_schema *schema, const char *name,
+                          struct error *error)
+{
+    const char *names[NAMES_MAX] = {CLUSTER_SECTION};
     const char *nearest;
-    size_t count = 0;
+    size_t count = 1;
+
+    for (size_t i = 0; schema->verbs[i] != NULL && count < NAMES_MAX; i++)
+        names[count++] = schema->verbs[i];
+    nearest = nearest_word(name, names, count);
+    return error_set(error, -EINVAL, "unknown section [%.*s]%s%s%s", SHOWN_BYTES, name,
+                     nearest != NULL ? ": did you mean ["
+                                     : "; there are [run], [start], [map], [doctor] and "
+                                       "[cluster \"NAME\"]",
+                     nearest != NULL ? nearest : "", nearest != NULL ? "]?" : "");
+}
+
+static int read_section(struct configured_values *values, const struct configured_schema *schema,
+                        char *line, struct place *place, struct error *error)
+{
+    char *end = strchr(line, ']');
+    char *name = line + 1 + strspn(line + 1, " \t");
+    size_t word_bytes = strcspn(name, " \t\"]");
 
     if (end == NULL || end[1] != '\0')
         return error_set(error, -EINVAL, "'%.*s' is not [COMMAND]", SHOWN_BYTES, line);
     *end = '\0';
+    place->is_of_site = 0;
+    if (word_bytes == strlen(CLUSTER_SECTION) && strncmp(name, CLUSTER_SECTION, word_bytes) == 0)
+        return read_cluster(values, name + word_bytes, place, error);
     name = trim(name);
-    for (; schema->verbs[count] != NULL; count++) {
-        if (strcmp(schema->verbs[count], name) == 0) {
-            *ret_verb = schema->verbs[count];
+    for (size_t i = 0; schema->verbs[i] != NULL; i++) {
+        if (strcmp(schema->verbs[i], name) == 0) {
+            place->verb = schema->verbs[i];
             return 0;
         }
     }
-    nearest = nearest_word(name, schema->verbs, count);
-    return error_set(error, -EINVAL, "unknown section [%.*s]%s%s%s", SHOWN_BYTES, name,
-                     nearest != NULL ? ": did you mean ["
-                                     : "; there are [run], [start], [map] and "
-                                       "[doctor]",
-                     nearest != NULL ? nearest : "", nearest != NULL ? "]?" : "");
+    name[strcspn(name, " \t\"")] = '\0';
+    return refuse_section(schema, name, error);
 }
 
 static int read_line(struct configured_values *values, const struct configured_schema *schema,
-                     char *line, const char *verb, const char *origin, struct error *error)
+                     char *line, const struct place *place, struct error *error)
 {
     char *equals = strchr(line, '=');
     const struct option_rule *rule;
+    enum site_key key;
     char *name;
+    int rc;
 
     if (equals == NULL)
         return error_set(error, -EINVAL, "'%.*s' is not NAME = VALUE", SHOWN_BYTES, line);
     *equals = '\0';
     name = trim(line);
+    if (place->is_of_site) {
+        assert(place->section < values->site.count);
+        rc = site_key_find(name, values->site.sections[place->section].kind != NULL, &key, error);
+        return rc < 0 ? rc
+                      : site_set(&values->site, place->section, key, trim(equals + 1),
+                                 place->origin, error);
+    }
     rule = find_rule(schema->rules, name);
     if (rule == NULL)
         return refuse_name(schema, name, error);
     if (!configured_has_name(schema, rule))
         return error_set(error, -EINVAL, "option '%s' can be given on the command line only", name);
-    return add_value(values, schema, rule, verb, trim(equals + 1), memory_copy_string(origin),
-                     error);
+    return add_value(values, schema, rule, place->verb, trim(equals + 1),
+                     memory_copy_string(place->origin), error);
 }
 
 int configured_read_file(struct configured_values *values, const struct configured_schema *schema,
                          const char *path, const struct buffer *text, struct error *error)
 {
     char *copy = memory_allocate(text->length_bytes + 1), *rest = copy, *line;
-    const char *verb = NULL;
+    struct place place = {.verb = NULL};
     unsigned int number = 0;
     int rc = 0;
 
@@ -169,11 +233,12 @@ int configured_read_file(struct configured_values *values, const struct configur
         char *origin = memory_printf("%s:%u", path, ++number);
         uint32_t count = values->count;
 
+        place.origin = origin;
         line = trim(line);
         if (line[0] == '[')
-            rc = read_section(schema, line, &verb, error);
+            rc = read_section(values, schema, line, &place, error);
         else if (line[0] != '\0' && line[0] != '#')
-            rc = read_line(values, schema, line, verb, origin, error);
+            rc = read_line(values, schema, line, &place, error);
         assert(values->count <= count + 1);
         if (rc < 0)
             error_prefix(error, "%s", origin);
@@ -235,6 +300,7 @@ void configured_fini(struct configured_values *values)
         free(values->items[i].origin);
     }
     free(values->items);
+    site_fini(&values->site);
     *values = (struct configured_values){.count = 0};
 }
 

@@ -4,14 +4,16 @@
  * BANYAN_OPTION.  They are read in order, and a later one replaces an earlier one; those of an option
  * that adds up (-x) add up.  The command line has precedence over all.  Pure: text in, values out.
  *
- * A file has lines "NAME = VALUE", for all verbs or, after "[VERB]", for one.  Blank lines and those
- * that begin with # are skipped.  Each value is checked when it is read, so that an error names its line.
+ * A file has lines "NAME = VALUE", for all verbs or, after "[VERB]", for one; after [cluster "NAME"] or
+ * [cluster "NAME" "KIND"] they describe nodes (alloc/site.h).  Blank lines and those that begin with # are
+ * skipped.  Each value is checked when it is read, so that an error names its line.
  */
 #ifndef LAUNCH_CLI_OPTION_CONFIGURED_H
 #define LAUNCH_CLI_OPTION_CONFIGURED_H
 
 #include <stdint.h>
 
+#include "alloc/site.h"
 #include "base/buffer.h"
 #include "base/error.h"
 #include "launch/cli/option/options.h"
@@ -28,6 +30,7 @@ struct configured_values {
     struct configured_value *items; /* in the order in which they were read */
     uint32_t count;
     uint32_t levels;
+    struct site site; /* clusters */
 };
 
 /* What can be configured. */

@@ -238,7 +238,9 @@ static int find_named(const struct request_settings *settings, const struct requ
                       struct request_nodes *nodes, struct error *error)
 {
     struct base_search search = {.settings = settings, .ops = ops};
-    struct allocation_base base = {.nodes = find_base, .context = &search};
+    struct allocation_base base = {.nodes = find_base,
+                                   .context = &search,
+                                   .site = ops->configured != NULL ? &ops->configured->site : NULL};
     int rc = 0;
 
     for (uint32_t i = 0; rc == 0 && i < settings->host_files.count; i++)

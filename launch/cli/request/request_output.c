@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/cell.h"
 #include "base/memory.h"
 #include "launch/cli/option/options.h"
 
@@ -89,7 +90,7 @@ void request_output_path(const char *pattern, const struct request_output_names 
             buffer_printf(out, "%0*u", (int)part.width, names->job);
             break;
         case 'h':
-            buffer_append_string(out, names->node);
+            cell_put_file_name(names->node, out);
             break;
         case 't':
             buffer_append_string(out, names->stream == 1 ? "out" : "err");

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "alloc/same_node.h"
+#include "launch/cli/request/request_cluster.h"
 #include "launch/start/join_token.h"
 #include "launch/start/run_environment.h"
 #include "launch/start/srun_version.h"
@@ -153,9 +154,9 @@ static char *srun_agent(const struct request_ops *ops)
     return strcmp(option, SRUN_VERSION_STEP_OPTION) != 0 ? memory_printf("srun %s", option) : NULL;
 }
 
-int request_starter_choose(const struct request_settings *settings, const struct request_ops *ops,
-                           const struct request_nodes *nodes, struct instance_spec *instance,
-                           struct error *error)
+static int choose(const struct request_settings *settings, const struct request_ops *ops,
+                  const struct request_nodes *nodes, struct instance_spec *instance,
+                  struct error *error)
 {
     const char *agent = given_agent(settings, ops);
     const struct scheduler_starter *scheduler = NULL;
@@ -199,6 +200,29 @@ int request_starter_choose(const struct request_settings *settings, const struct
     else if (instance->starter == STARTER_JOIN)
         instance->start_timeout_s = JOIN_TIMEOUT_DEFAULT_S;
     return 0;
+}
+
+/* The clusters of the nodes have a say. */
+int request_starter_choose(const struct request_settings *settings, const struct request_ops *ops,
+                           const struct request_nodes *nodes, struct instance_spec *instance,
+                           struct error *error)
+{
+    const struct site *site = ops->configured != NULL ? &ops->configured->site : NULL;
+    struct request_settings chosen = *settings;
+    struct buffer addresses = {0};
+    char *agent;
+    int rc = request_cluster_starter(site, &nodes->allocation, &chosen, &agent, error);
+
+    if (rc < 0)
+        return rc;
+    if (site != NULL)
+        site_addresses(site, &addresses);
+    if (addresses.length_bytes > 0)
+        instance->addresses = memory_copy_string(buffer_string(&addresses));
+    rc = choose(&chosen, ops, nodes, instance, error);
+    buffer_fini(&addresses);
+    free(agent);
+    return rc;
 }
 
 const char *request_starter_name(enum starter_kind kind)

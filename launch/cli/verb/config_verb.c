@@ -39,8 +39,9 @@ void config_verb_help(struct buffer *out)
         out,
         "Usage: banyan config [OPTIONS] [COMMAND]\n\n"
         "Shows the configured value of each option of a command (run, start, map or doctor;\n"
-        "default: run), and the file and line or the variable that it comes from.  Options that\n"
-        "are not listed can be given on the command line only.\n");
+        "default: run), and the file and line or the variable that it comes from, and then the\n"
+        "clusters that are described.  Options that are not listed can be given on the command\n"
+        "line only.\n");
     options_help(config_rules, out);
     buffer_append_string(out, "\nFiles: " SYSCONFDIR "/banyan.conf, then ~/.config/banyan.conf, or "
                               "$BANYAN_CONFIG\nalone.  More in banyan(1) and banyan-config(1).\n");
@@ -101,6 +102,39 @@ static void add_rule(const struct option_rule *rule, const struct configured_val
     json_array_append_new(list, item);
 }
 
+/* ---- Clusters ---- */
+
+static void print_section(const struct site_section *section, struct buffer *out)
+{
+    const char *kind = section->kind;
+
+    buffer_printf(out, "\n[cluster \"%s\"%s%s%s]\n", section->cluster, kind != NULL ? " \"" : "",
+                  kind != NULL ? kind : "", kind != NULL ? "\"" : "");
+    for (int key = 0; key < SITE_KEY_COUNT; key++)
+        if (section->values[key] != NULL)
+            buffer_printf(out, "%-*s = %s   (%s)\n", NAME_COLUMNS,
+                          site_key_name((enum site_key)key), section->values[key],
+                          section->origins[key]);
+}
+
+static void add_section(const struct site_section *section, json_t *list)
+{
+    for (int key = 0; key < SITE_KEY_COUNT; key++) {
+        json_t *item;
+
+        if (section->values[key] == NULL)
+            continue;
+        item = json_object();
+        json_object_set_new(item, "cluster", json_text(section->cluster));
+        if (section->kind != NULL)
+            json_object_set_new(item, "kind", json_text(section->kind));
+        json_object_set_new(item, "name", json_text(site_key_name((enum site_key)key)));
+        json_object_set_new(item, "value", json_text(section->values[key]));
+        json_object_set_new(item, "origin", json_text(section->origins[key]));
+        json_array_append_new(list, item);
+    }
+}
+
 static const struct option_rule *rules_of(const char *verb)
 {
     if (strcmp(verb, "start") == 0)
@@ -126,6 +160,12 @@ static void show(const struct configured_values *values, const char *verb, int a
             add_rule(rule, found, count, list);
         else
             print_rule(rule, found, count, out);
+    }
+    for (uint32_t i = 0; i < values->site.count; i++) {
+        if (as_json)
+            add_section(&values->site.sections[i], list);
+        else
+            print_section(&values->site.sections[i], out);
     }
     if (as_json) {
         char *text = json_dumps(list, JSON_INDENT(1));

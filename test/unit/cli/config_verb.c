@@ -33,7 +33,8 @@ int main(void)
 {
     struct buffer text = {0};
 
-    buffer_append_string(&text, "radix = 3\nenv=A=1\nenv=B=2\n[start]\nradix = 4\n");
+    buffer_append_string(&text, "radix = 3\nenv=A=1\nenv=B=2\n[start]\nradix = 4\n"
+                                "[cluster \"west\" \"gpu\"]\nnodes = q[1-4]\n");
     is_int(configured_read_file(&values, &request_configured_schema, "f", &text, &error), 0,
            "a file");
     buffer_fini(&text);
@@ -44,6 +45,9 @@ int main(void)
     ok(strstr(show(NULL, NULL, NULL), "\nhelp") == NULL, "what cannot be configured is not listed");
     has_string(show("start", NULL, NULL), "radix              = 4   (f:5)\n", "another verb's");
     ok(strstr(show("start", NULL, NULL), "\nlabel") == NULL, "with its options only");
+    has_string(show(NULL, NULL, NULL),
+               "\n[cluster \"west\" \"gpu\"]\nnodes              = q[1-4]   (f:7)\n", "clusters");
+    has_string(show("--json", NULL, NULL), "\"cluster\": \"west\"", "also as JSON");
     has_string(show("--json", NULL, NULL), "\"origin\": \"f:1\"", "as JSON");
     has_string(show("--help", NULL, NULL), "Usage: banyan config", "help");
     has_string(show("--version", NULL, NULL), "banyan ", "version");

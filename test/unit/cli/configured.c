@@ -191,10 +191,36 @@ static void test_refused(void)
     configured_fini(&values);
 }
 
+static void test_clusters(void)
+{
+    const struct site_section *west, *gpu;
+
+    configured_fini(&values);
+    is_int(read_text("site", "text=a\n[cluster \"west\"]\nnodes = q[0-9]\ntmpdir=/a\n"
+                             "[ cluster  \"west\" \"gpu\" ]\nnodes = q1\n[run]\ntext=b\n"),
+           0, "clusters in a file");
+    is_int(read_text("user", "[cluster \"west\"]\ntmpdir = /b\n"), 0, "and in another");
+    west = site_find(&values.site, "west", NULL);
+    gpu = site_find(&values.site, "west", "gpu");
+    is_string(west->values[SITE_NODES], "q[0-9]", "a value of the first");
+    is_string(west->values[SITE_TMPDIR], "/b", "is replaced by the second");
+    is_string(west->origins[SITE_TMPDIR], "user:2", "whose line is known");
+    is_string(gpu->values[SITE_NODES], "q1", "a kind of nodes");
+    is_uint(values.count, 2, "other sections have the rest");
+    refuses("[cluster]\n", "f:1: expected [cluster \"NAME\"] or, for a kind of its nodes, "
+                           "[cluster \"NAME\" \"KIND\"]");
+    refuses("[cluster \"a\" b]\n", "f:1: expected [cluster \"NAME\"] or, for a kind of its nodes, "
+                                   "[cluster \"NAME\" \"KIND\"]");
+    refuses("[cluster \"a\"]\n\nnode = x\n", "f:3: a cluster has no 'node': did you mean 'nodes'?");
+    refuses("[clustre \"a\"]\n", "f:1: unknown section [clustre]: did you mean [cluster]?");
+    refuses("[cluster \"9\"]\n", "f:1: '9' does not begin with a letter");
+}
+
 int main(void)
 {
     test_order();
     test_given();
     test_refused();
+    test_clusters();
     return done_testing();
 }

@@ -22,6 +22,7 @@ static void fill_instance(struct instance_spec *spec)
     spec->radix = 32;
     spec->starter = STARTER_SSH;
     spec->agent = memory_copy_string("ssh -p 2222");
+    spec->addresses = memory_copy_string("west %n.west\n");
     spec->banyand = memory_copy_string("/opt/banyan/sbin/banyand");
     spec->tmpdir = memory_copy_string("");
     spec->log = memory_copy_string("/var/log");
@@ -49,6 +50,7 @@ static void test_instance(void)
     is_uint(copy.radix, 32, "radix");
     is_int(copy.starter, STARTER_SSH, "starter");
     is_string(copy.agent, "ssh -p 2222", "agent");
+    is_string(copy.addresses, "west %n.west\n", "addresses");
     is_string(copy.banyand, "/opt/banyan/sbin/banyand", "banyand");
     is_string(copy.tmpdir, "", "an empty text stays empty");
     is_string(copy.log, "/var/log", "log");

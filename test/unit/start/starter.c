@@ -28,7 +28,7 @@
 #define TIMEOUT_MAX_S 64
 #define MS_PER_S      1000u
 #define PLACE         7
-#define GOOD          "echo 'BANYAN-READY 2'; "
+#define GOOD          "echo 'BANYAN-READY 3'; "
 
 static struct loop *loop;
 static struct helper *helper;
@@ -226,8 +226,8 @@ static void test_failures(void)
                "agent exited 127: sh: 1: /x/banyand: not found (banyan must be installed at the "
                "same path on every node)");
     expect_why(
-        "echo hello; echo BANYAN-READY 3; sleep 300",
-        "protocol mismatch: banyand there has version 3, here 2; install the same version on every node");
+        "echo hello; echo BANYAN-READY 4; sleep 300",
+        "protocol mismatch: banyand there has version 4, here 3; install the same version on every node");
     expect_why(GOOD "echo 'BANYAN-ERROR no room in /tmp'; exit 1", "no room in /tmp");
     expect_why("echo 'BANYAN-ERROR cannot fork'; exit 1", "cannot fork");
 }
@@ -422,7 +422,7 @@ static void test_large_record(void)
 {
     char *record_path = memory_printf("%s/large", scratch);
     char *script =
-        memory_printf("echo 'BANYAN-READY 2'; echo up; for i in $(seq 1000); do [ ! -e %s.go ] || "
+        memory_printf("echo 'BANYAN-READY 3'; echo up; for i in $(seq 1000); do [ ! -e %s.go ] || "
                       "{ cat >%s; exec sleep 300; }; sleep 0.05; done; exit 1",
                       record_path, record_path);
     char *go = memory_printf("%s.go", record_path);
@@ -591,7 +591,7 @@ static int fake_daemon(const char *virtual_node)
     char name[256] = "";
 
     gethostname(name, sizeof name - 1);
-    printf(BOOT_MARKER "2\nnode %s tmpdir %s host %s\n", virtual_node, getenv("TMPDIR"), name);
+    printf(BOOT_MARKER "3\nnode %s tmpdir %s host %s\n", virtual_node, getenv("TMPDIR"), name);
     fflush(stdout);
     while (read(STDIN_FILENO, name, sizeof name) > 0)
         ;
@@ -720,8 +720,8 @@ static void test_one_shot(void)
 {
     char *record_path = memory_printf("%s/whole", scratch);
     char *words_path = memory_printf("%s/words", scratch);
-    char *script = memory_printf("echo \"$@\" >%s; cat >%s; echo '1: BANYAN-READY 2'; "
-                                 "echo '0: BANYAN-READY 2'; "
+    char *script = memory_printf("echo \"$@\" >%s; cat >%s; echo '1: BANYAN-READY 3'; "
+                                 "echo '0: BANYAN-READY 3'; "
                                  "echo '1: BANYAN-ERROR @n2 no room'; sleep 300",
                                  words_path, record_path);
     struct error error = ERROR_NONE;

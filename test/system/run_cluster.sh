@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+#
+# Clusters that the configuration describes: names of their nodes, which are derived and may be the same in two
+# clusters, how the nodes are reached, and what is wrong with a description, in one line.
+. "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
+
+export TMPDIR=$scratch
+cd "$scratch" || exit 1
+for variable in $(env | sed -n 's/^\(\(SLURM\|PBS\|LSB\)_[A-Z_]*\)=.*/\1/p'); do
+    unset "$variable"
+done
+export BANYAN_CONFIG=$scratch/banyan.conf
+
+# Every call of the agent is recorded, with the address that it was given.
+mkdir bin
+cat >bin/ssh <<END
+#!/bin/bash
+echo "\$*" | sed 's/ *\/.*//' >>"$scratch/calls"
+exec "$top_builddir/contrib/testbed/fakessh" "\$@"
+END
+chmod +x bin/ssh
+export PATH=$scratch/bin:$PATH
+
+cat >"$BANYAN_CONFIG" <<'END'
+net = lo
+[cluster "west"]
+nodes = q[0-1023]
+address = %n.west.example
+[cluster "west" "gpu"]
+nodes = q[512-519]
+slots = 4
+[cluster "east"]
+nodes = q[0-9]
+starter-options = -p 2222
+[cluster "north"]
+END
+
+# refuses NAME REGEX ARGUMENT...: `banyan ARGUMENT...` fails with one line.
+refuses() {
+    local name=$1 regex=$2
+    shift 2
+    run "$banyan" "$@" </dev/null
+    is "$status:$out" "125:" "$name: refused"
+    like "$err" "^banyan: $regex" "$name: in one line"
+    is "$(wc -l <"$scratch/.err")" 1 "$name: one"
+}
+
+# ---- Names ----
+
+run "$banyan" alloc --host west/512+100
+like "$out" "100 nodes, 124 slots" "100 nodes from number 512 on, with the slots of their kind"
+run "$banyan" alloc --host 'west/gpu/,^west/q512'
+like "$out" "7 nodes, 28 slots" "the nodes of a kind but one"
+run "$banyan" alloc --host 'west/q1,north/q1,q1'
+like "$out" "3 nodes, 3 slots" "the same name in two clusters, and in none, are three nodes"
+like "$out" "west/q1,north/q1,q1" "and have their own names"
+refuses "a misspelt cluster" "option --host: column 1: unknown cluster 'wset': did you mean 'west'\?" \
+    alloc --host wset/q1
+refuses "a node that it does not have" "option --host: column 6: east has no node q10" \
+    alloc --host east/q10
+refuses "more nodes than it has" "option --host: column 6: 2 names starting at number 9 are requested, but there are only 1" \
+    alloc --host east/9+2
+
+# ---- A run ----
+
+if [ -x "$top_builddir/contrib/testbed/fakessh" ]; then
+    run "$banyan" run --timeout 240 --mpi none --ssh-agent ssh --banyand "$BANYAN_DAEMON" \
+        --host west/q1,east/q1 --output 'out.%h' sh -c 'echo $BANYAN_NODE' </dev/null
+    is "$status" 0 "a run over two clusters"
+    [ "$status" -eq 0 ] || diag "$err"
+    is "$(cat out.west-q1 out.east-q1 | xargs)" "west/q1 east/q1" "whose processes know their nodes"
+    is "$(grep -o 'q1[^ ]*' calls | sort | xargs)" "q1 q1.west.example" "reaches each by its address"
+    rm -f calls
+    run "$banyan" run --timeout 240 --mpi none --banyand "$BANYAN_DAEMON" --log "$scratch" \
+        --host east/0+2 sh -c 'echo $BANYAN_NODE' </dev/null
+    is "$status:$(sort <<<"$out" | xargs)" "0:east/q0 east/q1" "a run on one of them"
+    like "$(cat calls)" "^-p 2222 " "calls its agent with its options"
+    ok "names of log files have no slash" eval 'ls banyan-*-east-q0.log >/dev/null'
+    rm -f calls
+    run "$banyan" run --timeout 240 --no-daemons --ssh-agent ssh --host west/q3 sh -c 'echo $BANYAN_NODE' </dev/null
+    is "$status:$out" "0:west/q3" "a run without daemons"
+    like "$(cat calls)" "q3\.west\.example" "reaches it likewise"
+    refuses "two ways to start" "the clusters west and east are started differently \(ssh and ssh -p 2222\)" \
+        run --host west/q1,east/q1 true
+    refuses "a scheduler's starter" "the starter srun cannot reach nodes that are named by their cluster" \
+        run --starter srun --host west/q1 true
+else
+    skip "contrib/testbed/fakessh is not built"
+fi
+
+# ---- The description ----
+
+run "$banyan" config
+like "$out" '\[cluster "west" "gpu"\]
+nodes  *= q\[512-519\]   \(.*/banyan.conf:6\)' "banyan config shows the clusters and where they are from"
+wrong() {
+    printf '%b' "$3" >"$scratch/wrong.conf"
+    BANYAN_CONFIG=$scratch/wrong.conf refuses "$1" "\\\$BANYAN_CONFIG: .*/wrong.conf:$2" config
+}
+wrong "a misspelt key" "2: a cluster has no 'adress': did you mean 'address'\?" '[cluster "west"]\nadress = %n\n'
+wrong "a misspelt section" "1: unknown section \[cluser\]: did you mean \[cluster\]\?" '[cluser "west"]\n'
+wrong "an unknown scheduler" "2: scheduler: unknown 'slrum': did you mean 'slurm'\?" \
+    '[cluster "west"]\nscheduler = slrum\n'
+wrong "a malformed list" "3: nodes: " '[cluster "west"]\n\nnodes = q[1-\n'
+done_testing
