@@ -196,3 +196,21 @@ void allocation_set_slots(struct allocation *allocation, uint32_t slots)
     slots_append(allocation, allocation_nodes(allocation), slots);
     allocation_check(allocation);
 }
+
+void allocation_clear_last(struct allocation *allocation, uint32_t nodes)
+{
+    uint32_t left = nodes;
+
+    assert(nodes <= allocation_nodes(allocation));
+    while (left > 0) {
+        struct slots_run *last = &allocation->runs[allocation->runs_count - 1];
+        uint32_t taken = last->nodes < left ? last->nodes : left;
+
+        last->nodes -= taken;
+        left -= taken;
+        allocation->runs_count -= last->nodes == 0;
+    }
+    if (nodes > 0)
+        slots_append(allocation, nodes, 0);
+    allocation_check(allocation);
+}

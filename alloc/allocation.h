@@ -87,6 +87,9 @@ void allocation_generate(struct allocation *allocation, const char *prefix, uint
 /* Gives each node slots, whatever it had; the origin is the caller's to set. */
 void allocation_set_slots(struct allocation *allocation, uint32_t slots);
 
+/* The last nodes give no slots. */
+void allocation_clear_last(struct allocation *allocation, uint32_t nodes);
+
 /* Roster form: names (compressed text) and slot runs; not the origin. */
 void allocation_encode(const struct allocation *allocation, struct buffer *out);
 /* 0 or -EBADMSG; initialises ret_allocation, which is empty on failure.  That names differ is the

@@ -159,7 +159,7 @@ static void on_place_failed(struct daemon_core *core, const struct daemon_event 
     daemon_core_job(core, &failed);
     daemon_core_add_failed(core, event->place, event->text);
     core->tree->place_failed(core->tree_context, event->place);
-    if (core->spec->nodes_min > 0 && event->type != 0)
+    if (instance_spec_may_miss(core->spec) && event->type != 0)
         start_heir(core, event->place);
     daemon_core_end_check_idle(core);
 }

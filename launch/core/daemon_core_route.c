@@ -241,8 +241,8 @@ void daemon_core_route_reply(struct daemon_core *core, const struct daemon_event
         core->ops->pmi->reply(core->context, job, event->id, event->status, event->message);
     else if (!names_reply(core->names, event->id, event->status, event->message) &&
              !daemon_core_load_reply(core, event) && !daemon_core_bench_reply(core, event) &&
-             !daemon_core_stacks_reply(core, event) &&
-             !daemon_core_request_reply(core, event) && daemon_core_is_root(core))
+             !daemon_core_stacks_reply(core, event) && !daemon_core_request_reply(core, event) &&
+             daemon_core_is_root(core))
         stall_report_reply(core->stalls, event->id, event->status, event->message);
 }
 

@@ -28,6 +28,7 @@ struct instance *instance_create(const struct instance_spec *spec, uint32_t plac
     if (place == 0) {
         instance->allocation = &instance->own_roster;
         instance->root = instance_root_create(allocation, policy);
+        instance_spares_keep(instance);
         instance_nodes_changed(instance);
     }
     return instance;

@@ -33,6 +33,7 @@ void instance_nodes_retire(struct instance *instance, const struct ranges *place
 
     ranges_add_all(&instance->root->removed, places);
     ranges_add_all(&instance->root->drained, places);
+    ranges_remove_all(&instance->root->spares, places);
     for (; ranges_next(places, place, &place); place++)
         node_pool_retire(instance->root->book, place - 1);
 }

@@ -25,7 +25,9 @@ void instance_nodes_changed(struct instance *instance)
 
     ranges_copy(&out, &root->drained);
     ranges_add_all(&out, &root->absent);
-    if (root->policy == INSTANCE_STAYS) /* else a job is reported as lost with them */
+    ranges_add_all(&out, &root->spares);
+    if (root->policy == INSTANCE_STAYS || instance->spec->spares > 0)
+        /* else a job is reported as lost with them */
         ranges_add_all(&out, &root->dead);
     job_view_fini(&root->usable);
     job_view_without(&root->usable, instance->allocation, &out);
@@ -202,6 +204,7 @@ static void edges_make(const struct instance *instance, const struct ranges *pla
     }
     edges_of_places(ret_edges, &root->dead);
     edges_of_places(ret_edges, &root->drained);
+    edges_of_places(ret_edges, &root->spares);
     edges_of_places(ret_edges, places);
     list_for_each(&root->jobs, node, spare)
         edges_of_job(ret_edges, list_entry(node, struct job, node));
@@ -213,7 +216,7 @@ static enum node_list_state state_of(const struct instance_root *root, uint32_t 
     if (ranges_contains(&root->dead, place))
         return NODE_LIST_LOST;
     if (!ranges_contains(&root->drained, place))
-        return NODE_LIST_UP;
+        return ranges_contains(&root->spares, place) ? NODE_LIST_SPARE : NODE_LIST_UP;
     return is_used ? NODE_LIST_DRAINING : NODE_LIST_DRAINED;
 }
 

@@ -51,6 +51,8 @@ void instance_root_destroy(struct instance_root *root)
     ranges_fini(&root->dead);
     ranges_fini(&root->drained);
     ranges_fini(&root->removed);
+    ranges_fini(&root->spares);
+    free(root->stand_ins);
     job_view_fini(&root->usable);
     ranges_fini(&root->absent);
     for (uint32_t i = 0; i < root->seen_count; i++)
@@ -153,8 +155,10 @@ static enum instance_phase open_instance(struct instance *instance, const struct
 
     assert(root->is_complete && instance_start_is_enough(instance));
     instance_start_tell_absent(instance, actions);
-    if (!ranges_is_empty(&root->absent))
+    if (!ranges_is_empty(&root->absent)) {
+        instance_spares_take(instance, &root->absent, actions);
         instance_nodes_changed(instance);
+    }
     set_deadline(root, UINT64_MAX, actions);
     instance_roster_tell(instance, actions);
     if (root->policy == INSTANCE_STAYS)
@@ -237,7 +241,7 @@ static enum instance_phase give_up_missing(struct instance *instance, const stru
     uint32_t place = 0;
     char text[64];
 
-    if (instance->spec->nodes_min == 0 || ranges_is_empty(event->places))
+    if (!instance_spec_may_miss(instance->spec) || ranges_is_empty(event->places))
         return start_given_up(instance, event, actions);
     snprintf(text, sizeof(text), "it has not joined within %u s (--start-timeout)",
              instance->spec->start_timeout_s);
@@ -396,7 +400,6 @@ static void bury_places(struct instance *instance, const struct ranges *places)
 {
     ranges_add_all(&instance->root->dead, places);
     job_ledger_lost(instance->root->book, places);
-    instance_nodes_changed(instance);
 }
 
 /* Their starters may report more, before or after. */
@@ -406,6 +409,7 @@ static enum instance_phase lost_starting(struct instance *instance, const struct
     uint32_t place = 0;
 
     bury_places(instance, event->places);
+    instance_nodes_changed(instance);
     for (; ranges_next(event->places, place, &place); place++)
         place_failed(instance, event->now_ns, place, "", actions);
     return open_if_ready(instance, event, actions);
@@ -415,6 +419,8 @@ static enum instance_phase on_places_lost(struct instance *instance, const struc
                                           struct job_actions *actions)
 {
     bury_places(instance, event->places);
+    instance_spares_take(instance, event->places, actions);
+    instance_nodes_changed(instance);
     give_all(instance, JOB_INPUT_LOST, event, actions);
     return instance->root->phase;
 }

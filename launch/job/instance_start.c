@@ -17,7 +17,8 @@
 int instance_start_is_enough(const struct instance *instance)
 {
     uint64_t nodes = allocation_nodes(instance->allocation);
-    uint64_t needed = instance->spec->nodes_min > 0 ? instance->spec->nodes_min : nodes;
+    uint64_t needed =
+        instance->spec->nodes_min > 0 ? instance->spec->nodes_min : nodes - instance->spec->spares;
 
     assert(instance->root != NULL);
     return ranges_count(&instance->root->absent) + needed <= nodes;
@@ -76,6 +77,12 @@ static char *tell_lines(const struct buffer *lines, uint8_t level, struct job_ac
     return line;
 }
 
+/* The number of the option that lets nodes be missing. */
+static uint32_t may_miss(const struct instance_spec *spec)
+{
+    return spec->nodes_min > 0 ? spec->nodes_min : spec->spares;
+}
+
 void instance_start_tell_absent(const struct instance *instance, struct job_actions *actions)
 {
     uint64_t nodes = allocation_nodes(instance->allocation);
@@ -87,9 +94,10 @@ void instance_start_tell_absent(const struct instance *instance, struct job_acti
     if (absent == 0)
         return;
     job_report_start(instance, NULL, &lines);
-    buffer_printf(&lines, "\ncontinuing with %llu of %llu nodes (--min-nodes %u)",
+    buffer_printf(&lines, "\ncontinuing with %llu of %llu nodes (%s %u)",
                   (unsigned long long)(nodes - absent), (unsigned long long)nodes,
-                  instance->spec->nodes_min);
+                  instance->spec->nodes_min > 0 ? "--min-nodes" : "--spares",
+                  may_miss(instance->spec));
     last = tell_lines(&lines, LOG_LEVEL_WARNING, actions);
     job_actions_text(actions, 0, LOG_LEVEL_WARNING, last);
     free(last);
@@ -105,10 +113,11 @@ char *instance_start_tell_failed(const struct instance *instance, const struct r
     char *last;
 
     job_report_start(instance, missing, &lines);
-    if (instance->spec->nodes_min > 0 && absent > 0)
-        buffer_printf(&lines, "\nat most %llu of %llu nodes can be used; --min-nodes is %u",
+    if (instance_spec_may_miss(instance->spec) && absent > 0)
+        buffer_printf(&lines, "\nat most %llu of %llu nodes can be used; %s is %u",
                       (unsigned long long)(nodes - absent), (unsigned long long)nodes,
-                      instance->spec->nodes_min);
+                      instance->spec->nodes_min > 0 ? "--min-nodes" : "--spares",
+                      may_miss(instance->spec));
     last = tell_lines(&lines, LOG_LEVEL_ERROR, actions);
     buffer_fini(&lines);
     return last;

@@ -28,6 +28,12 @@ struct job_seen {
     uint64_t silent_ns;
 };
 
+/* A spare that has the place of a lost or absent node. */
+struct stand_in {
+    uint32_t lost;
+    uint32_t place;
+};
+
 enum instance_phase {
     INSTANCE_STARTING, /* not all daemons have joined */
     INSTANCE_UP,
@@ -48,8 +54,11 @@ struct instance_root {
     struct node_pool *book;
     struct job_machines machines; /* of the nodes, as far as jobs had to know */
     struct ranges dead;
-    struct ranges drained;  /* places that get no new processes */
-    struct ranges removed;  /* places that have left, or will in a moment */
+    struct ranges drained;      /* places that get no new processes */
+    struct ranges removed;      /* places that have left, or will in a moment */
+    struct ranges spares;       /* places that are kept for those of lost nodes */
+    struct stand_in *stand_ins; /* those that were: no more than spares at the beginning */
+    uint32_t stand_ins_count;
     struct job_view usable; /* the roster as new jobs may use it: without those */
     uint8_t is_reduced;     /* it has not all slots of the roster */
     struct job_seen *seen;
@@ -84,6 +93,15 @@ struct job_part *instance_find_part(const struct instance *instance, uint32_t nu
 
 /* instance_nodes.c: dead or drained places have changed, and with them the slots that jobs can have. */
 void instance_nodes_changed(struct instance *instance);
+
+/* instance_spares.c: at the root. */
+/* At the beginning: the last nodes. */
+void instance_spares_keep(struct instance *instance);
+/* These places are lost or absent: spares become ordinary nodes, which is said. */
+void instance_spares_take(struct instance *instance, const struct ranges *lost,
+                          struct job_actions *actions);
+/* The place that has the part of a lost one; 0: none. */
+uint32_t instance_spares_of(const struct instance_root *root, uint32_t lost);
 
 /* instance_grow.c: at the root. */
 /* All places hear of the roster, which has changed, or is the first. */

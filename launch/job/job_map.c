@@ -221,7 +221,8 @@ static void say_why(const struct job *job, struct error *error)
         buffer_printf(&text, " and are bound to %llu of the %llu cores there",
                       (unsigned long long)taken, (unsigned long long)cores);
     if (job->instance->root->is_reduced)
-        buffer_append_string(&text, "; 'banyan node list' shows nodes that are drained or lost");
+        buffer_append_string(&text,
+                             "; 'banyan node list' shows nodes that are drained, lost or spare");
     error_set(error, error->code, "%s%s", error->text, buffer_string(&text));
     buffer_fini(&text);
 }

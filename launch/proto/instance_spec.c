@@ -75,6 +75,12 @@ void instance_spec_copy(struct instance_spec *ret_spec, const struct instance_sp
     ret_spec->log = copy_optional(source->log);
 }
 
+int instance_spec_may_miss(const struct instance_spec *spec)
+{
+    assert(spec->spares == 0 || spec->spares + 1 < spec->places);
+    return spec->nodes_min > 0 || spec->spares > 0;
+}
+
 uint64_t instance_spec_retry_delay_ns(uint32_t calls)
 {
     uint32_t doubles = calls - 1 < RETRY_DELAY_DOUBLES_MAX ? calls - 1 : RETRY_DELAY_DOUBLES_MAX;

@@ -52,7 +52,8 @@ struct instance_spec {
     char *record; /* directory for recordings of daemons (launch/daemon/tracer.h), NULL = none */
     char *log;    /* directory for logs of daemons (launch/exec/log_file.h), NULL = none */
     uint32_t start_timeout_s;
-    uint32_t nodes_min;     /* the start goes on with that many; 0: it needs all */
+    uint32_t nodes_min; /* the start goes on with that many; 0: it needs all */
+    uint32_t spares;    /* the last nodes that are kept for the place of others; fewer than all */
     uint32_t start_retries; /* how often an agent that failed is called again */
     uint32_t kill_grace_ms; /* between SIGTERM and SIGKILL */
     uint32_t heartbeat_ms;
@@ -68,6 +69,9 @@ void instance_spec_copy(struct instance_spec *ret_spec, const struct instance_sp
 void instance_spec_encode(const struct instance_spec *spec, struct buffer *out);
 /* ret_spec need not be initialised; it is untouched on failure (-EBADMSG). */
 int instance_spec_decode(struct instance_spec *ret_spec, struct wire_reader *reader);
+
+/* 1 if the start can go on without some nodes. */
+int instance_spec_may_miss(const struct instance_spec *spec);
 
 /* From the end of an agent's calls-th call (from 1 on) to the next one: at most this long, at least half of it. */
 uint64_t instance_spec_retry_delay_ns(uint32_t calls);

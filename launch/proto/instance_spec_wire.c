@@ -38,6 +38,7 @@ void instance_spec_encode(const struct instance_spec *spec, struct buffer *out)
     wire_put_optional_string(out, spec->log);
     wire_put_varint(out, spec->start_timeout_s);
     wire_put_varint(out, spec->nodes_min);
+    wire_put_varint(out, spec->spares);
     wire_put_varint(out, spec->start_retries);
     wire_put_varint(out, spec->kill_grace_ms);
     wire_put_varint(out, spec->heartbeat_ms);
@@ -77,13 +78,15 @@ int instance_spec_decode(struct instance_spec *ret_spec, struct wire_reader *rea
     spec.log = wire_get_optional_string(reader, INSTANCE_SPEC_TEXT_BYTES_MAX);
     spec.start_timeout_s = get_number(reader, INSTANCE_SPEC_DURATION_MAX);
     spec.nodes_min = get_number(reader, TREE_PLACES_MAX);
+    spec.spares = get_number(reader, TREE_PLACES_MAX);
     spec.start_retries = get_number(reader, INSTANCE_SPEC_RETRIES_MAX);
     spec.kill_grace_ms = get_number(reader, INSTANCE_SPEC_DURATION_MAX);
     spec.heartbeat_ms = get_number(reader, INSTANCE_SPEC_DURATION_MAX);
     spec.lease_ms = get_number(reader, INSTANCE_SPEC_DURATION_MAX);
     spec.log_level = wire_get_u8(reader);
     spec.is_doctor = (uint8_t)get_number(reader, 1);
-    if (spec.places == 0 || spec.nodes_min >= spec.places || spec.radix < TREE_RADIX_MIN ||
+    if (spec.places == 0 || spec.nodes_min >= spec.places ||
+        (spec.spares > 0 && spec.spares + 1 >= spec.places) || spec.radix < TREE_RADIX_MIN ||
         spec.log_level >= LOG_LEVEL_COUNT || spec.port_first > spec.port_last ||
         (spec.port_first == 0 && spec.port_last != 0))
         wire_fail(reader);

@@ -50,10 +50,9 @@ int node_list_is_equal(const struct node_list_group *a, const struct node_list_g
 const char *node_list_state_name(enum node_list_state state)
 {
     static const char *const names[NODE_LIST_STATE_COUNT] = {
-        [NODE_LIST_UP] = "up",
-        [NODE_LIST_DRAINING] = "draining",
-        [NODE_LIST_DRAINED] = "drained",
-        [NODE_LIST_LOST] = "lost",
+        [NODE_LIST_UP] = "up",           [NODE_LIST_DRAINING] = "draining",
+        [NODE_LIST_DRAINED] = "drained", [NODE_LIST_LOST] = "lost",
+        [NODE_LIST_SPARE] = "spare",
     };
 
     assert(state < NODE_LIST_STATE_COUNT);

@@ -38,6 +38,7 @@ enum node_list_state {
     NODE_LIST_DRAINING, /* drained, and jobs still use it */
     NODE_LIST_DRAINED,
     NODE_LIST_LOST,
+    NODE_LIST_SPARE, /* up, but kept for the place of one that is lost */
     NODE_LIST_STATE_COUNT
 };
 

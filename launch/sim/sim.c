@@ -320,6 +320,7 @@ struct sim_machine *sim_machine_create(const struct sim_machine_config *config,
     machine->instance.radix = config->radix;
     machine->instance.starter = STARTER_SSH;
     machine->instance.nodes_min = config->nodes_min;
+    machine->instance.spares = config->spares;
     if (config->lease_ms > 0)
         machine->instance.lease_ms = config->lease_ms;
     machine->daemons =

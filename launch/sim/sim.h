@@ -52,6 +52,7 @@ struct sim_machine_config {
     double daemon_fails;        /* chance that it cannot start */
     double daemon_silent;       /* chance that it never reports */
     uint32_t nodes_min;         /* the start goes on with that many; 0: it needs all */
+    uint32_t spares;            /* of the nodes, the last ones */
     uint64_t reader_byte_ns;    /* the front end's time to write a byte */
     struct placement_rule rule; /* of a job, without a list */
     uint32_t machine_sorts;     /* number of different kinds of machines; 0: one */

@@ -51,6 +51,8 @@ static void make_config(struct random_state *random, struct allocation *allocati
 {
     uint32_t nodes = 1 + (uint32_t)random_below(random, NODES_MAX);
 
+    uint32_t spares = random_chance(random, 0.5) ? (uint32_t)random_below(random, nodes) : 0;
+
     allocation_init(allocation);
     allocation_generate(allocation, "n", nodes, 1);
     *ret_config = (struct sim_machine_config){
@@ -63,7 +65,8 @@ static void make_config(struct random_state *random, struct allocation *allocati
         .daemon_ns_max = 1 + random_below(random, 50000000),
         .daemon_fails = random_unit(random) * 0.3,
         .daemon_silent = random_chance(random, 0.5) ? random_unit(random) * 0.1 : 0,
-        .nodes_min = 1 + (uint32_t)random_below(random, nodes),
+        .nodes_min = spares > 0 ? 0 : 1 + (uint32_t)random_below(random, nodes),
+        .spares = spares,
         .program = {.start_ns_max = 1000000, .step_ns_max = 1000000, .fences = 1},
     };
 }
@@ -81,6 +84,8 @@ static int is_right(const struct start_world *world, const struct sim_machine_co
         return 0;
     if (world->status != 0) /* too few are left: nothing ran */
         return world->status == 125 && ranges_count(&world->ran) == 0;
+    if (config->spares > 0) /* each that is lost has one in its place */
+        return common == 0 && ranges_count(&world->ran) == nodes - config->spares;
     return common == 0 && ranges_count(&world->ran) + ranges_count(&world->lost) == nodes &&
            ranges_count(&world->ran) >= config->nodes_min;
 }
@@ -109,7 +114,9 @@ static int run_world(uint64_t seed)
             "seed %llu: %u reports, status %u, %llu nodes of %u ran, %llu lost, at least %u wanted",
             (unsigned long long)seed, world.reports, world.status,
             (unsigned long long)ranges_count(&world.ran), allocation_nodes(&allocation),
-            (unsigned long long)ranges_count(&world.lost), config.nodes_min);
+            (unsigned long long)ranges_count(&world.lost),
+            config.nodes_min > 0 ? config.nodes_min
+                                 : allocation_nodes(&allocation) - config.spares);
     sim_machine_destroy(machine);
     allocation_fini(&allocation);
     ranges_fini(&world.ran);

@@ -619,12 +619,19 @@ struct job_world *job_world_create(uint32_t nodes, uint32_t slots)
 
 struct job_world *job_world_create_with(uint32_t nodes, uint32_t slots, enum instance_policy policy)
 {
+    return job_world_create_spares(nodes, slots, 0, policy);
+}
+
+struct job_world *job_world_create_spares(uint32_t nodes, uint32_t slots, uint32_t spares,
+                                          enum instance_policy policy)
+{
     struct job_world *world = memory_allocate_zeroed(sizeof *world);
 
     assert(nodes <= JOB_WORLD_NODES_MAX);
     instance_spec_init(&world->instance);
     world->instance.start_retries = 0;
     world->instance.places = nodes + 1;
+    world->instance.spares = spares;
     allocation_init(&world->allocation);
     allocation_generate(&world->allocation, "n", nodes, slots);
     world->nodes = nodes;

@@ -68,6 +68,9 @@ struct job_world {
 struct job_world *job_world_create(uint32_t nodes, uint32_t slots);
 struct job_world *job_world_create_with(uint32_t nodes, uint32_t slots,
                                         enum instance_policy policy);
+/* The last ones of the nodes are spares. */
+struct job_world *job_world_create_spares(uint32_t nodes, uint32_t slots, uint32_t spares,
+                                          enum instance_policy policy);
 void job_world_destroy(struct job_world *world);
 /* Hands an event to a place and carries on until nothing moves any more. */
 void job_world_event(struct job_world *world, uint32_t place, struct job_event event);

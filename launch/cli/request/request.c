@@ -318,7 +318,14 @@ static int make_instance(const struct request_settings *settings, const struct r
     if (settings->min_nodes > nodes_count)
         return error_set(error, -EINVAL, "option --min-nodes: there are only %u nodes, not %u",
                          nodes_count, settings->min_nodes);
+    if (settings->spares > 0 && settings->spares >= nodes_count)
+        return error_set(
+            error, -EINVAL,
+            "option --spares: there are only %u nodes, and a job needs one that is not "
+            "a spare",
+            nodes_count);
     instance->nodes_min = settings->min_nodes;
+    instance->spares = settings->spares;
     name_session(instance, ops);
     instance->places = nodes_count + 1;
     if (settings->radix > 0)
@@ -397,8 +404,25 @@ static void tell_left_out(const struct run_request *request, struct error *error
     struct buffer left_out = {0};
 
     placement_require_tell(&request->job.placement, &request->allocation, &left_out);
+    if (request->instance.spares > 0)
+        buffer_printf(&left_out, "; the last %u of %u nodes are kept as spares",
+                      request->instance.spares, allocation_nodes(&request->allocation));
     error_set(error, error->code, "%s%s", error->text, buffer_string(&left_out));
     buffer_fini(&left_out);
+}
+
+/* Of the nodes that are no spares. */
+static int make_map(const struct run_request *request, struct placement_map *ret_map,
+                    struct error *error)
+{
+    struct allocation nodes;
+    int rc;
+
+    allocation_copy(&nodes, &request->allocation);
+    allocation_clear_last(&nodes, request->instance.spares);
+    rc = placement_map_make(ret_map, &request->job.placement, &nodes, error);
+    allocation_fini(&nodes);
+    return rc;
 }
 
 /* The placement as far as it is known here; only the nodes know their topologies. */
@@ -416,9 +440,10 @@ static int make_placement(const struct request_apps *apps, const struct request_
     if (rc == 0)
         rc = placement_require_settle(&job->placement, &request->allocation, error);
     if (rc == 0 && !placement_wants_topology(&job->placement)) {
-        rc = placement_map_make(&map, &job->placement, &request->allocation, error);
+        rc = make_map(request, &map, error);
         if (rc == 0) {
-            if (request->instance.nodes_min == 0) /* else the nodes that start are counted */
+            if (!instance_spec_may_miss(
+                    &request->instance)) /* else the nodes that start are counted */
                 placement_map_resolve(&map, &job->placement);
             placement_map_fini(&map);
         } else {
@@ -478,6 +503,7 @@ static const char *option_of_start(const struct request_settings *settings)
         {"--hostfile", settings->host_files.count > 0},
         {"--source", settings->source != NULL},
         {"--min-nodes", settings->min_nodes > 0},
+        {"--spares", settings->spares > 0},
         {"--virtual-nodes", settings->virtual_nodes > 0},
         {"--slots", settings->slots > 0},
         {"--start-timeout", settings->start_timeout_s > 0},

@@ -38,6 +38,7 @@ int request_direct_check(const struct request_settings *settings, struct error *
         {"--json", settings->json != NULL},
         {"--report-bindings", settings->report_bindings > 0},
         {"--min-nodes", settings->min_nodes > 0},
+        {"--spares", settings->spares > 0},
         {"--record", settings->record != NULL},
         {"--log", settings->log != NULL},
         {"--pty", settings->pty > 0},

@@ -185,6 +185,14 @@ const struct option_rule run_rules[] = {
      .help =
          "continue without nodes whose daemons do not start if at least N nodes are left (default: all nodes are needed)"},
     {.kind = OPTION_NUMBER,
+     .name = "spares",
+     .value = "N",
+     FIELD(spares),
+     .minimum = 1,
+     .maximum = NODES_MAX - 1,
+     .help =
+         "keep the last N nodes unused: when a node does not start or is lost, one of them takes its place"},
+    {.kind = OPTION_NUMBER,
      .name = "virtual-nodes",
      .value = "N",
      FIELD(virtual_nodes),
@@ -590,11 +598,11 @@ static const char *const doctor_names[] = {
 
 /* Options of an instance; 'banyan run --instance' takes none of them. */
 static const char *const start_names[] = {
-    "host",       "hostfile",       "source",        "min-nodes",  "virtual-nodes", "slots",
-    "verbose",    "start-timeout",  "start-retries", "kill-grace", "patience",      "radix",
-    "starter",    "ssh-agent",      "join-file",     "banyand",    "net",           "boot",
-    "port-range", "fabric",         "tmpdir",        "record",     "log",           "help",
-    "version",    "fabric-topology"};
+    "host",  "hostfile",   "source",         "min-nodes",     "spares",     "virtual-nodes",
+    "slots", "verbose",    "start-timeout",  "start-retries", "kill-grace", "patience",
+    "radix", "starter",    "ssh-agent",      "join-file",     "banyand",    "net",
+    "boot",  "port-range", "fabric",         "tmpdir",        "record",     "log",
+    "help",  "version",    "fabric-topology"};
 
 #define START_NAMES (sizeof(start_names) / sizeof(start_names[0]))
 

@@ -32,6 +32,7 @@ struct request_settings {
     uint32_t processes; /* 0: not given, likewise below */
     uint32_t per_node;
     uint32_t min_nodes;
+    uint32_t spares;
     uint32_t virtual_nodes;
     uint32_t slots;
     uint32_t radix;

@@ -595,6 +595,23 @@ static void test_garbage(struct random_state *random)
     pass("random text is read without harm");
 }
 
+static void test_clear_last(void)
+{
+    struct allocation allocation;
+
+    allocation_init(&allocation);
+    allocation_parse_hosts(&allocation, "n[1-3]:4,n[4-5]:2", NULL);
+    allocation_clear_last(&allocation, 0);
+    is_string(describe(&allocation), "n[1-3]:4 n[4-5]:2", "none of the last is cleared");
+    allocation_clear_last(&allocation, 1);
+    is_string(describe(&allocation), "n[1-3]:4 n4:2 n5:0", "the last one is");
+    allocation_clear_last(&allocation, 3);
+    is_string(describe(&allocation), "n[1-2]:4 n[3-5]:0", "the last three are");
+    allocation_clear_last(&allocation, 5);
+    is_string(describe(&allocation), "n[1-5]:0", "all are");
+    allocation_fini(&allocation);
+}
+
 int main(void)
 {
     struct random_state random;
@@ -609,6 +626,7 @@ int main(void)
     test_zero_slots();
     test_add();
     test_append();
+    test_clear_last();
     test_origin();
     test_wire();
     random_init(&random, 1);

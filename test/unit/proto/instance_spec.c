@@ -27,6 +27,7 @@ static void fill_instance(struct instance_spec *spec)
     spec->tmpdir = memory_copy_string("");
     spec->log = memory_copy_string("/var/log");
     spec->nodes_min = 4096;
+    spec->spares = 4095;
     spec->start_retries = 5;
     spec->lease_ms = 9000;
     spec->port_first = 7000;
@@ -57,6 +58,7 @@ static void test_instance(void)
     is_string(copy.net, NULL, "and none stays none");
     is_string(copy.virtual_base, NULL, "twice");
     is_uint(copy.nodes_min, 4096, "nodes that are enough");
+    is_uint(copy.spares, 4095, "spares");
     is_uint(copy.start_retries, 5, "calls");
     is_uint(copy.lease_ms, 9000, "lease");
     is_uint(copy.port_first, 7000, "first port");
@@ -115,6 +117,11 @@ static void test_instance_refused(void)
     spec.nodes_min = 2;
     is_int(decode_changed(&spec), -EBADMSG, "more than all nodes");
     spec.nodes_min = 0;
+    spec.spares = 1;
+    is_int(decode_changed(&spec), -EBADMSG, "no node that is not a spare");
+    spec.places = 3;
+    is_int(decode_changed(&spec), 0, "one of two is");
+    spec.spares = 0;
     spec.starter = STARTER_KIND_COUNT;
     is_int(decode_changed(&spec), -EBADMSG, "an unknown starter");
     spec.starter = STARTER_LOCAL;
