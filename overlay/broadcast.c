@@ -331,6 +331,7 @@ void broadcast_tree_at(const struct overlay *overlay, uint64_t sequence,
     welcome->population = overlay->population;
     ranges_copy(&welcome->dead, &overlay->dead);
     ranges_copy(&welcome->left, &overlay->left);
+    welcome->recoveries = overlay->recoveries;
     for (const struct log_item *item = overlay->broadcast.first; item != NULL; item = item->next) {
         if (item->sequence <= sequence)
             continue;
@@ -340,8 +341,10 @@ void broadcast_tree_at(const struct overlay *overlay, uint64_t sequence,
             ranges_remove_all(&welcome->dead, &item->places);
         if (item->kind == OVERLAY_ENTRY_DEPARTURE)
             ranges_remove_all(&welcome->left, &item->places);
+        welcome->recoveries -= item->kind == OVERLAY_ENTRY_RECOVERY;
     }
-    if (welcome->population == overlay->places && ranges_is_empty(&welcome->dead))
+    if (welcome->population == overlay->places && ranges_is_empty(&welcome->dead) &&
+        welcome->recoveries == 0)
         welcome->population = 0;
 }
 
@@ -424,6 +427,9 @@ static void entry_apply(struct overlay *overlay, const struct overlay_entry *ent
     case OVERLAY_ENTRY_LEAVE:
         membership_leave(overlay);
         break;
+    case OVERLAY_ENTRY_RECOVERY:
+        recovery_take(overlay);
+        break;
     default:
         break; /* of streams: handled already */
     }
@@ -489,7 +495,8 @@ static void entry_take(struct overlay *overlay, struct overlay_entry *entry, str
         return;
     if (!was_caught_up && broadcast_is_caught_up(overlay))
         overlay_became_ready(overlay);
-    else if (!is_of_places(entry->kind) && entry->kind != OVERLAY_ENTRY_LEAVE) {
+    else if (!is_of_places(entry->kind) && entry->kind != OVERLAY_ENTRY_LEAVE &&
+             entry->kind != OVERLAY_ENTRY_RECOVERY) {
         item_settle(overlay, item);
         return;
     }

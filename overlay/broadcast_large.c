@@ -9,7 +9,7 @@
  *
  * Upcalls keep the root's order: they wait for an earlier payload that is still incomplete.
  *
- * The bytes of an entry never change, so an attempt (the number of all deaths) only changes the
+ * The bytes of an entry never change, so an attempt (the number of all deaths and recoveries) only changes the
  * edges: bytes already received are kept.
  */
 #include "config.h"
@@ -164,7 +164,7 @@ static bool goes_main_tree(const struct large_entry *large)
 /* Sets the route from the current tree and log. */
 static void take_route(struct overlay *overlay, struct large_entry *large)
 {
-    uint32_t attempt = (uint32_t)ranges_count(&overlay->dead);
+    uint32_t attempt = (uint32_t)ranges_count(&overlay->dead) + overlay->recoveries;
     struct stream_name name = {.entry = large->sequence};
     struct ranges living = {0};
 

@@ -12,6 +12,8 @@ void collective_contribute(struct overlay *overlay, const struct overlay_event *
 void collective_cancel(struct overlay *overlay, const struct operation_name *key);
 /* These have been added to `dead`. */
 void collective_death(struct overlay *overlay, const struct ranges *places);
+/* As if a place of each set's range had died. */
+void collective_restart_all(struct overlay *overlay);
 void collective_joined(struct overlay *overlay); /* a new parent has got nothing yet */
 void collective_ready(struct overlay *overlay);  /* sends what had to wait */
 void collective_linked(struct overlay *overlay, struct child *child); /* a child has (re)joined */

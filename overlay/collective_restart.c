@@ -42,6 +42,15 @@ void collective_death(struct overlay *overlay, const struct ranges *places)
     restart_list(overlay, &overlay->collective.open, places);
 }
 
+void collective_restart_all(struct overlay *overlay)
+{
+    struct ranges all = {0};
+
+    ranges_add(&all, 0, TREE_PLACES_MAX - 1);
+    collective_death(overlay, &all);
+    ranges_fini(&all);
+}
+
 static void forget_sent(struct list *list)
 {
     struct list_link *spare;

@@ -14,6 +14,7 @@
  *     measure.c     what the network costs
  *     broadcast.c   the root's ordered log; broadcast_large.c: large payloads
  *     growth.c      places added and places that leave
+ *     recovery.c    a root that goes on in another process
  *     forget.c      removal of finished operations
  *     stall_probe.c members missing in an operation
  *     collective.c  exchange and gather; large.c: large ones; collective_cancel.c: given up;
@@ -237,6 +238,7 @@ struct overlay {
     uint64_t lease_ns;
     uint64_t rejoin_ns;
     uint64_t first_join_ns;
+    uint64_t survive_ns;
     uint64_t stall_ns;
     uint32_t inline_bytes;
     struct endpoint_costs costs; /* of the configuration: measure_costs has the ones in use */
@@ -254,6 +256,7 @@ struct overlay {
     struct message *own;       /* packed addresses */
     struct ranges dead;        /* including places that have left */
     struct ranges left;        /* of them */
+    uint32_t recoveries;       /* of the root, as far as the log is known here */
     struct ranges arrived;     /* of our scope, incl. ourselves */
     uint32_t arrived_reported; /* how many of them the parent knows */
     uint32_t children_count;
@@ -374,6 +377,8 @@ void membership_leave(struct overlay *overlay);
 void membership_leave_check(struct overlay *overlay);
 /* Closes the links of parted guests that do not close them. */
 void membership_timer(struct overlay *overlay);
+/* The root: the links to all children have ended, and none of them for a reason of theirs. */
+void membership_stray(struct overlay *overlay);
 int membership_on_join(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int membership_on_waiting(struct overlay *overlay, uint32_t from, const struct frame *frame);
 int membership_on_arrived(struct overlay *overlay, uint32_t from, const struct frame *frame);
@@ -399,6 +404,15 @@ void growth_welcome(struct overlay *overlay, struct overlay_welcome *welcome);
 /* This place must leave. */
 void growth_depart(struct overlay *overlay);
 void growth_departing_step(struct overlay *overlay, const struct overlay_event *event);
+
+/* recovery.c */
+/* The root: before anything else in its first step in another process, and that step. */
+void recovery_begin(struct overlay *overlay);
+void recovery_log(struct overlay *overlay);
+/* Installs a RECOVERY of the log. */
+void recovery_take(struct overlay *overlay);
+/* How long this place seeks a parent after the loss of one. */
+uint64_t recovery_seek_ns(const struct overlay *overlay);
 
 /* absence.c */
 /* A range has been cut off: checks after a while which of its places are there. */

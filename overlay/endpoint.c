@@ -178,6 +178,10 @@ static void make_upcall(struct endpoint *endpoint, struct overlay_action *action
         if (events->left != NULL)
             events->left(endpoint->context, &action->places);
         break;
+    case OVERLAY_ACTION_RECOVERED:
+        if (events->recovered != NULL)
+            events->recovered(endpoint->context);
+        break;
     case OVERLAY_ACTION_MISSING:
         tell_missing(endpoint, action);
         break;
@@ -410,6 +414,24 @@ uint32_t endpoint_grow(struct endpoint *endpoint, uint32_t count)
         return TREE_NO_PLACE;
     step_above(endpoint, &event);
     return first;
+}
+
+void endpoint_recover(struct endpoint *endpoint, const struct transport_ops *ops, void *transport)
+{
+    struct overlay_event event = {.kind = OVERLAY_EVENT_RECOVER};
+    uint32_t population = overlay_population(endpoint->overlay);
+
+    assert(!endpoint->telling && !endpoint->destroyed);
+    endpoint_attach(endpoint, ops, transport);
+    endpoint->armed_ns = UINT64_MAX;
+    endpoint->core_deadline_ns = UINT64_MAX; /* the step sets it */
+    step_overlay(endpoint, &event);
+    for (uint32_t place = 1; place < population; place++) {
+        event = (struct overlay_event){
+            .kind = OVERLAY_EVENT_DOWN, .place = place, .loss = ENDPOINT_LOSS_UNKNOWN};
+        step_overlay(endpoint, &event);
+    }
+    drain_upcalls(endpoint);
 }
 
 int endpoint_shrink(struct endpoint *endpoint, const struct ranges *places)

@@ -60,6 +60,9 @@ struct endpoint_events {
      * been asked to leave, and count as gone from now on.  May be NULL. */
     void (*grown)(void *context, const struct ranges *places);
     void (*left)(void *context, const struct ranges *places);
+    /* In the same order, at every living place: the root goes on after the end of its process
+     * (endpoint_recover), and what had been sent to it or by it may be lost.  May be NULL. */
+    void (*recovered)(void *context);
     /* Only at the head of the range that a set's operation meets in: the exchange has had no
      * progress for endpoint_config.stall_ns, or endpoint_ask was called, and these are the members it waits
      * for.  missing NULL: an exchange reported so has ended.  May be NULL. */
@@ -101,6 +104,11 @@ uint32_t endpoint_grow(struct endpoint *endpoint, uint32_t count);
  * them have found another parent, or left too.  -EINVAL if the root is among them or one was never
  * assigned; -EAGAIN or -ESHUTDOWN as with endpoint_grow. */
 int endpoint_shrink(struct endpoint *endpoint, const struct ranges *places);
+/* Root only: the state of this endpoint is that of one whose process has died, reached again by the
+ * same upcalls of a transport and the same calls; from now on ops is its transport, all links have ended,
+ * and so have all attempts.  The other places must have been configured with survive_ns; they find this
+ * one at its addresses, or it finds them.  O(population). */
+void endpoint_recover(struct endpoint *endpoint, const struct transport_ops *ops, void *transport);
 /* Contributes to an operation among the places of set (this place must be in it).  Takes the
  * reference of payload (may be NULL: nothing).  `result` says -EINVAL if this place has called that
  * operation before, -EEXIST if the name stands for another set, -EAGAIN if too many operations are

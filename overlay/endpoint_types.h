@@ -74,11 +74,14 @@ struct endpoint_config {
     uint32_t place;
     uint32_t places; /* initial number, including the root */
     uint32_t radix;
-    uint32_t incarnation;   /* from 1 */
-    uint64_t heartbeat_ns;  /* 0 = 1 s */
-    uint64_t lease_ns;      /* 0 = 120 s; a place silent for half of it while its link stays up is
+    uint32_t incarnation;  /* from 1 */
+    uint64_t heartbeat_ns; /* 0 = 1 s */
+    uint64_t lease_ns;     /* 0 = 120 s; a place silent for half of it while its link stays up is
                          * lost */
-    uint64_t rejoin_ns;     /* 0 = 4 s: an orphan without a parent by then ends */
+    uint64_t rejoin_ns;    /* 0 = 4 s: an orphan without a parent by then ends */
+    /* 0, or how long a place goes on without the root: it then neither ends as an orphan nor with its lease
+     * before that, so that a root that is recovered (endpoint_recover) finds it.  The same at all places. */
+    uint64_t survive_ns;
     uint64_t first_join_ns; /* 0 = 16 s: the first join may find no place up for that long */
     uint64_t stall_ns;      /* 0 = 5 s: an exchange without progress for that long is reported
                             * (missing) */

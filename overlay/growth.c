@@ -69,9 +69,13 @@ void growth_welcome(struct overlay *overlay, struct overlay_welcome *welcome)
         overlay->population = welcome->population;
     ranges_move(&overlay->dead, &welcome->dead);
     ranges_move(&overlay->left, &welcome->left);
+    overlay->recoveries = welcome->recoveries;
     membership_grown(overlay, overlay->broadcast.base);
     /* Earlier calls assumed a tree in which all places were alive. */
-    collective_death(overlay, &overlay->dead);
+    if (overlay->recoveries > 0)
+        collective_restart_all(overlay);
+    else
+        collective_death(overlay, &overlay->dead);
     route_dying(overlay, NULL);
     route_death(overlay);
 }

@@ -99,7 +99,7 @@ static bool has_no_root(const struct overlay *overlay)
 {
     const struct join *join = &overlay->join;
 
-    return join->refused && join->avoid == TREE_NO_PLACE &&
+    return overlay->survive_ns == 0 && join->refused && join->avoid == TREE_NO_PLACE &&
            join->candidate == join->ancestors_count && join->redirects == 0 &&
            overlay->now_ns >= join->since_ns + overlay->rejoin_ns / 8;
 }
@@ -110,7 +110,7 @@ static void join_wait(struct overlay *overlay)
     uint64_t delay_ns = RETRY_MIN_NS << (join->round < 6 ? join->round : 6);
 
     if (join->ever &&
-        ((!has_doubt(join) && overlay->now_ns >= join->since_ns + overlay->rejoin_ns) ||
+        ((!has_doubt(join) && overlay->now_ns >= join->since_ns + recovery_seek_ns(overlay)) ||
          has_no_root(overlay))) {
         join_give_up(overlay);
         return;
@@ -157,8 +157,8 @@ static void join_seek(struct overlay *overlay, uint32_t avoid)
         join->since_ns = join->cut_ns;
     join->cut_ns = join->since_ns;
     join->end_ns = overlay->now_ns + overlay->rejoin_ns / 8; /* time for a round */
-    if (join->end_ns < join->since_ns + overlay->rejoin_ns)
-        join->end_ns = join->since_ns + overlay->rejoin_ns;
+    if (join->end_ns < join->since_ns + recovery_seek_ns(overlay))
+        join->end_ns = join->since_ns + recovery_seek_ns(overlay);
     join->round = 0;
     join->candidate = 0;
     join->redirects = 0;
@@ -270,7 +270,7 @@ void join_tell_waiting(struct overlay *overlay, const struct ranges *waiting)
 static void join_is_near(struct overlay *overlay)
 {
     overlay->join.since_ns = overlay->now_ns;
-    overlay->join.end_ns = overlay->now_ns + overlay->rejoin_ns;
+    overlay->join.end_ns = overlay->now_ns + recovery_seek_ns(overlay);
 }
 
 void join_down(struct overlay *overlay, enum endpoint_loss loss)

@@ -92,6 +92,8 @@ uint64_t lease_end_ns(const struct overlay *overlay)
 {
     if (overlay_is_root(overlay) || overlay->lease.bound_ns == OVERLAY_NEVER_NS)
         return OVERLAY_NEVER_NS;
+    if (overlay->survive_ns > overlay->lease_ns && !overlay->departing && !overlay->leaving)
+        return overlay->lease.bound_ns + overlay->survive_ns;
     return overlay->lease.bound_ns + overlay->lease_ns;
 }
 

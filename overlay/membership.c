@@ -607,6 +607,18 @@ static void child_strayed(struct overlay *overlay, struct child *child)
     child->was_closed = true;
 }
 
+void membership_stray(struct overlay *overlay)
+{
+    for (uint32_t i = 0; i < overlay->children_count; i++) {
+        struct child *child = &overlay->children[i];
+
+        if (child->state != CHILD_LINKED)
+            continue;
+        stream_link_down(overlay, child->head, false);
+        child_strayed(overlay, child);
+    }
+}
+
 static void child_lost(struct overlay *overlay, struct child *child, enum endpoint_loss loss)
 {
     struct overlay_death death = {

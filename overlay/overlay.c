@@ -142,6 +142,7 @@ struct overlay *overlay_create(const struct endpoint_config *config)
     overlay->lease_ns = or_default(config->lease_ns, LEASE_NS);
     overlay->rejoin_ns = or_default(config->rejoin_ns, REJOIN_NS);
     overlay->first_join_ns = or_default(config->first_join_ns, FIRST_JOIN_NS);
+    overlay->survive_ns = config->survive_ns;
     overlay->stall_ns = or_default(config->stall_ns, STALL_NS);
     overlay->inline_bytes = (uint32_t)or_default(config->inline_bytes, INLINE_BYTES);
     overlay->costs = config->costs;
@@ -465,6 +466,9 @@ static void on_call(struct overlay *overlay, const struct overlay_event *event)
     case OVERLAY_EVENT_REPLY:
         route_reply(overlay, event);
         break;
+    case OVERLAY_EVENT_RECOVER:
+        recovery_log(overlay);
+        break;
     case OVERLAY_EVENT_FAILED:
         assert(event->place != 0 && event->place < TREE_PLACES_MAX);
         membership_failed(overlay, event->place);
@@ -527,6 +531,8 @@ void overlay_step(struct overlay *overlay, const struct overlay_event *event,
     overlay->now_ns = event->now_ns;
     overlay->actions = actions;
     overlay_check(overlay);
+    if (event->kind == OVERLAY_EVENT_RECOVER)
+        recovery_begin(overlay);
     lease_expire(overlay);
     if (!overlay->ended)
         lease_stalled(overlay);

@@ -45,6 +45,7 @@ enum overlay_event_kind {
     OVERLAY_EVENT_REQUEST,    /* place, id (the caller's, unique), payload */
     OVERLAY_EVENT_REPLY,      /* place, id, payload */
     OVERLAY_EVENT_FAILED,     /* place */
+    OVERLAY_EVENT_RECOVER,    /* the root, in another process: its links have ended */
     OVERLAY_EVENT_KIND_COUNT
 };
 
@@ -83,6 +84,7 @@ enum overlay_action_kind {
     OVERLAY_ACTION_DEAD,      /* places */
     OVERLAY_ACTION_GROWN,     /* places */
     OVERLAY_ACTION_LEFT,      /* places */
+    OVERLAY_ACTION_RECOVERED, /* */
     OVERLAY_ACTION_MISSING,   /* key, places (the set), payload (of ROLL; NULL: none any longer) */
     OVERLAY_ACTION_ENDED,     /* end, error; the last action of all */
     OVERLAY_ACTION_KIND_COUNT

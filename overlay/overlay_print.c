@@ -67,6 +67,8 @@ static int print_welcome(const struct frame *frame, struct buffer *out)
         print_ranges("dead", &welcome.dead, out);
     if (!ranges_is_empty(&welcome.left))
         print_ranges("left", &welcome.left, out);
+    if (welcome.recoveries > 0)
+        buffer_printf(out, " recoveries=%u", welcome.recoveries);
     overlay_welcome_fini(&welcome);
     return 0;
 }
@@ -173,6 +175,8 @@ static int print_entry(const struct frame *frame, struct buffer *out)
         buffer_printf(out, " FORGET owner=%u", owner);
     } else if (entry.kind == OVERLAY_ENTRY_LEAVE) {
         buffer_append_string(out, " LEAVE");
+    } else if (entry.kind == OVERLAY_ENTRY_RECOVERY) {
+        buffer_append_string(out, " RECOVERY");
     } else if (names[entry.kind] != NULL && stream_get_large(&entry.payload, &large) == 0) {
         buffer_append_string(out, names[entry.kind]);
         if (large.sequence > 0)

@@ -166,6 +166,7 @@ void overlay_encode_welcome(const struct overlay_welcome *welcome, struct frame 
     wire_put_varint(&out, welcome->population);
     ranges_encode(&welcome->dead, &out);
     ranges_encode(&welcome->left, &out);
+    wire_put_varint(&out, welcome->recoveries);
     /* The class of ENTRY, so that no entry overtakes it. */
     overlay_wire_frame_of(OVERLAY_WELCOME, FRAME_COLLECTIVE, &out, ret_frame);
 }
@@ -187,6 +188,7 @@ int overlay_decode_welcome(const struct frame *frame, struct overlay_welcome *re
     ret_welcome->population = (uint32_t)wire_get_varint_max(&reader, TREE_PLACES_MAX);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_welcome->dead);
     ranges_decode(&reader, OVERLAY_RANGES_MAX, &ret_welcome->left);
+    ret_welcome->recoveries = (uint32_t)wire_get_varint_max(&reader, OVERLAY_RECOVERIES_MAX);
     if (wire_finish(&reader) < 0)
         overlay_welcome_fini(ret_welcome);
     return wire_finish(&reader);

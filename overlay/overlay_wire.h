@@ -18,7 +18,8 @@
 #include "overlay/measure.h"
 #include "overlay/endpoint_types.h"
 
-#define OVERLAY_VERSION        9
+#define OVERLAY_VERSION        10
+#define OVERLAY_RECOVERIES_MAX 1000000u
 #define OVERLAY_RANGES_MAX     (1u << 20) /* of one set on the wire */
 #define OVERLAY_HEIRS_MAX      64         /* places in one HEIRS */
 #define OVERLAY_LOST_MAX       65536      /* deaths in one LOST */
@@ -105,6 +106,7 @@ struct overlay_welcome {
     uint32_t population; /* 0: as initially, or known already */
     struct ranges dead;
     struct ranges left; /* of the dead */
+    uint32_t recoveries;
 };
 
 struct overlay_redirect {
@@ -153,6 +155,7 @@ enum overlay_entry_kind {
     OVERLAY_ENTRY_GROW,      /* new places */
     OVERLAY_ENTRY_DEPARTURE, /* places leave */
     OVERLAY_ENTRY_FORGET,    /* an owner's operations have ended (forget.c) */
+    OVERLAY_ENTRY_RECOVERY,  /* the root goes on in another process (recovery.c) */
     OVERLAY_ENTRY_KIND_COUNT
 };
 

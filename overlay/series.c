@@ -107,19 +107,20 @@ static uint64_t dead_below(const struct overlay *overlay, uint64_t number)
     return overlay->collective.dead_before[low - 1] + into;
 }
 
-static uint32_t dead_within(struct overlay *overlay, struct range range)
+/* The attempt of all operations that cover it: a recovered root restarts them, too. */
+static uint32_t attempt_within(struct overlay *overlay, struct range range)
 {
     if (ranges_is_empty(&overlay->dead))
-        return 0;
+        return overlay->recoveries;
     if (overlay->collective.dead_ranges == 0)
         index_dead(overlay);
-    return (uint32_t)(dead_below(overlay, (uint64_t)range.last + 1) -
-                      dead_below(overlay, range.first));
+    return overlay->recoveries + (uint32_t)(dead_below(overlay, (uint64_t)range.last + 1) -
+                                            dead_below(overlay, range.first));
 }
 
 void series_look_at_dead(struct overlay *overlay, struct series *series)
 {
-    uint32_t attempt = dead_within(overlay, series->covering);
+    uint32_t attempt = attempt_within(overlay, series->covering);
 
     assert(attempt >= series->attempt); /* I1 of doc/protocol.rst */
     series->attempt = attempt;
@@ -154,7 +155,7 @@ struct series *series_create(struct overlay *overlay, const struct operation_nam
     series->called_to = series->stable;
     series_set_init(overlay, series, set, within);
     series->covering = series_covering(overlay, key, set);
-    series->attempt = dead_within(overlay, series->covering);
+    series->attempt = attempt_within(overlay, series->covering);
     if (overlay->collective.by_set == NULL) {
         overlay->collective.by_set = hash_map_create();
         overlay->collective.by_owner = hash_map_create();

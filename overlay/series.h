@@ -25,7 +25,7 @@ struct series {
     struct series *sibling;    /* the next of the same owner */
     uint32_t count;            /* of operations */
     uint32_t undecided;        /* of them; open: more than 0 */
-    uint32_t attempt;          /* current: number of deaths in covering */
+    uint32_t attempt;          /* current: number of deaths in covering, and of recoveries */
     bool has_dead;             /* of set */
     struct operation_name key; /* generation 0 */
     struct ranges set;         /* in `within` all members; beyond, the first and the last of all */

@@ -16,7 +16,7 @@ static const char *const event_names[OVERLAY_EVENT_KIND_COUNT] = {
     [OVERLAY_EVENT_GROW] = "grow",       [OVERLAY_EVENT_SHRINK] = "shrink",
     [OVERLAY_EVENT_CANCEL] = "cancel",   [OVERLAY_EVENT_SEND] = "send",
     [OVERLAY_EVENT_REQUEST] = "request", [OVERLAY_EVENT_REPLY] = "reply",
-    [OVERLAY_EVENT_FAILED] = "failed",
+    [OVERLAY_EVENT_FAILED] = "failed",   [OVERLAY_EVENT_RECOVER] = "recover",
 };
 
 static const char *const action_names[OVERLAY_ACTION_KIND_COUNT] = {
@@ -29,6 +29,7 @@ static const char *const action_names[OVERLAY_ACTION_KIND_COUNT] = {
     [OVERLAY_ACTION_SEEN] = "SEEN",           [OVERLAY_ACTION_SILENT] = "SILENT",
     [OVERLAY_ACTION_GROWN] = "GROWN",         [OVERLAY_ACTION_LEFT] = "LEFT",
     [OVERLAY_ACTION_MISSING] = "MISSING",     [OVERLAY_ACTION_ENDED] = "ENDED",
+    [OVERLAY_ACTION_RECOVERED] = "RECOVERED",
 };
 
 void trace_step_fini(struct trace_step *step)

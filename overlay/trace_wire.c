@@ -92,6 +92,7 @@ void trace_encode_config(const struct endpoint_config *config, struct buffer *ou
     wire_put_u64(&text, config->lease_ns);
     wire_put_u64(&text, config->rejoin_ns);
     wire_put_u64(&text, config->first_join_ns);
+    wire_put_u64(&text, config->survive_ns);
     wire_put_u64(&text, config->stall_ns);
     wire_put_u32(&text, config->inline_bytes);
     wire_put_u32(&text, config->costs.hop_ns);
@@ -121,6 +122,7 @@ int trace_decode_config(struct wire_reader *reader, struct endpoint_config *ret_
     config.lease_ns = wire_get_u64(reader);
     config.rejoin_ns = wire_get_u64(reader);
     config.first_join_ns = wire_get_u64(reader);
+    config.survive_ns = wire_get_u64(reader);
     config.stall_ns = wire_get_u64(reader);
     config.inline_bytes = wire_get_u32(reader);
     config.costs.hop_ns = wire_get_u32(reader);

@@ -111,7 +111,16 @@ static void on_ended(void *context, enum endpoint_end end, const struct error *w
         at->cluster->config.events->ended(at->cluster, at->place, end);
 }
 
+static void on_recovered(void *context)
+{
+    const struct cluster_place *at = context;
+
+    if (at->cluster->config.events->recovered != NULL)
+        at->cluster->config.events->recovered(at->cluster, at->place);
+}
+
 static const struct endpoint_events endpoint_events = {
+    .recovered = on_recovered,
     .joined = on_joined,
     .complete = on_complete,
     .broadcast = on_broadcast,
@@ -158,6 +167,7 @@ void cluster_start(struct cluster *cluster, uint32_t place)
         .merges_count = cluster->config.merges_count,
         .long_set_ranges = cluster->config.long_set_ranges,
         .stall_ns = cluster->config.stall_ns,
+        .survive_ns = cluster->config.survive_ns,
         .inline_bytes =
             cluster->config.inline_bytes > 0 ? cluster->config.inline_bytes : CLUSTER_INLINE_BYTES,
     };
@@ -202,6 +212,16 @@ void cluster_kill(struct cluster *cluster, uint32_t place)
 {
     cluster->places[place].killed = true;
     virtual_network_kill(cluster->sim, place);
+}
+
+void cluster_recover(struct cluster *cluster)
+{
+    struct cluster_place *root = &cluster->places[0];
+
+    root->killed = false;
+    virtual_network_attach(cluster->sim, 0, 1, endpoint_transport_events(), root->node);
+    endpoint_recover(root->node, virtual_network_transport_ops(),
+                     virtual_network_transport(cluster->sim, 0));
 }
 
 bool cluster_is_alive(const struct cluster *cluster, uint32_t place)

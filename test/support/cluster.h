@@ -38,6 +38,7 @@ struct cluster_events {
     void (*missing)(struct cluster *cluster, uint32_t place, const struct operation_name *key,
                     const struct endpoint_missing *missing);
     void (*ended)(struct cluster *cluster, uint32_t place, enum endpoint_end end);
+    void (*recovered)(struct cluster *cluster, uint32_t place);
 };
 
 struct cluster_config {
@@ -46,6 +47,7 @@ struct cluster_config {
     uint32_t radix;
     uint32_t long_set_ranges; /* endpoint_config's, as the next */
     uint64_t stall_ns;
+    uint64_t survive_ns;
     uint32_t inline_bytes; /* 0: CLUSTER_INLINE_BYTES */
     endpoint_merge_function *const *merges;
     uint32_t merges_count;
@@ -72,6 +74,8 @@ struct cluster *cluster_create(const struct cluster_config *config);
 void cluster_destroy(struct cluster *cluster);
 void cluster_start(struct cluster *cluster, uint32_t place);
 void cluster_kill(struct cluster *cluster, uint32_t place);
+/* The root, which was killed, goes on with the state that it had. */
+void cluster_recover(struct cluster *cluster);
 /* Started, not killed, not ended. */
 bool cluster_is_alive(const struct cluster *cluster, uint32_t place);
 

@@ -427,7 +427,8 @@ static void make_joining(struct frame *frames)
                                             .lease = lease,
                                             .population = 100017,
                                             .dead = set,
-                                            .left = set};
+                                            .left = set,
+                                            .recoveries = 3};
     const struct overlay_redirect redirect = {.place = 77, .whole = 1, .addresses = addresses};
     const struct overlay_refuse refuse = {.refusal = OVERLAY_REFUSAL_LEFT, .text = "we leave"};
     struct buffer heirs = {0};
