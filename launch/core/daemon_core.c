@@ -311,10 +311,7 @@ static void on_client_message(struct daemon_core *core, const struct daemon_even
 
 static void on_client_closed(struct daemon_core *core, const struct daemon_event *event)
 {
-    daemon_core_request_gone(core, event->place);
-    daemon_core_nodes_gone(core, event->place);
-    stage_root_client_gone(core->stage, event->place);
-    clients_gone(core->clients, event->place);
+    daemon_core_clients_gone(core, event->place);
 }
 
 static void job_timer_over(struct daemon_core *core, uint32_t job)
@@ -469,6 +466,8 @@ struct daemon_core *daemon_core_create(const struct daemon_core_config *config)
     list_init(&core->flows);
     daemon_core_input_open(core);
     daemon_core_request_open(core);
+    daemon_core_activity_open(core);
+    daemon_core_progress_open(core);
     daemon_core_load_open(core);
     daemon_core_bench_open(core);
     daemon_core_stacks_open(core);
@@ -502,6 +501,8 @@ void daemon_core_destroy(struct daemon_core *core)
     daemon_core_push_close(core);
     daemon_core_input_close(core);
     daemon_core_request_close(core);
+    daemon_core_activity_close(core);
+    daemon_core_progress_close(core);
     daemon_core_load_close(core);
     daemon_core_bench_close(core);
     daemon_core_stacks_close(core);

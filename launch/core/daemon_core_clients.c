@@ -3,10 +3,12 @@
 #include "config.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/wire.h"
 #include "launch/core/daemon_core_internal.h"
+#include "launch/core/stage_root.h"
 #include "launch/core/stall_report.h"
 #include "launch/job/clients.h"
 #include "launch/proto/job_wire.h"
@@ -75,7 +77,43 @@ static void ops_doctor(void *context, struct wire_reader *reader)
 
 static void ops_request(void *context, uint32_t client, const struct control_request *request)
 {
-    daemon_core_request_client(context, client, request);
+    struct daemon_core *core = context;
+    struct wire_reader reader;
+
+    assert(daemon_core_is_root(core));
+    wire_reader_init(&reader, request->data.data, request->data.length_bytes);
+    switch (request->kind) {
+    case JOB_MESSAGE_QUERY:
+        daemon_core_request_client(core, client, request);
+        break;
+    case JOB_MESSAGE_NODES:
+        daemon_core_nodes_client(core, client, request);
+        break;
+    case JOB_MESSAGE_ACTIVITY:
+        daemon_core_activity_client(core, client, request->request, &reader);
+        break;
+    case JOB_MESSAGE_LOAD:
+        daemon_core_load_client(core, client, request->request, &reader);
+        break;
+    case JOB_MESSAGE_STACKS:
+        daemon_core_stacks_client(core, client, request->request, &reader);
+        break;
+    case JOB_MESSAGE_PROGRESS:
+        daemon_core_progress_client(core, client, request->request, &reader);
+        break;
+    case JOB_MESSAGE_BENCH:
+        daemon_core_bench_client(core, client, request->request, &reader);
+        break;
+    case JOB_MESSAGE_STAGE:
+        daemon_core_stage_request(core, client, request);
+        break;
+    case JOB_MESSAGE_CONTROL:
+        daemon_core_request_answer(core, client, request->request,
+                                   daemon_core_control(core, &reader), NULL);
+        break;
+    default:
+        daemon_core_request_answer(core, client, request->request, -ENOTSUP, NULL);
+    }
 }
 
 static void ops_detached(void *context)
@@ -128,4 +166,17 @@ void daemon_core_clients_text(struct daemon_core *core, struct wire_reader *read
     if (job_text_decode(reader, &job, &level, &text) == 0)
         daemon_core_text(core, job, level, text);
     free(text);
+}
+
+void daemon_core_clients_gone(struct daemon_core *core, uint32_t client)
+{
+    daemon_core_request_gone(core, client);
+    daemon_core_activity_gone(core, client);
+    daemon_core_load_gone(core, client);
+    daemon_core_stacks_gone(core, client);
+    daemon_core_progress_gone(core, client);
+    daemon_core_bench_gone(core, client);
+    daemon_core_nodes_gone(core, client);
+    stage_root_client_gone(core->stage, client);
+    clients_gone(core->clients, client);
 }

@@ -102,6 +102,8 @@ void daemon_core_job(struct daemon_core *core, struct job_event *event);
 void daemon_core_clients_open(struct daemon_core *core, const struct daemon_core_config *config);
 /* JOB_MESSAGE_TEXT; reader stands after the kind. */
 void daemon_core_clients_text(struct daemon_core *core, struct wire_reader *reader);
+/* One has disconnected: nothing that it has asked is answered after that. */
+void daemon_core_clients_gone(struct daemon_core *core, uint32_t client);
 
 /* daemon_core_end.c */
 enum daemon_step_out {
@@ -199,7 +201,7 @@ int daemon_core_names_request(struct daemon_core *core, uint8_t kind,
 /* Before the instance gets it. */
 void daemon_core_names_job_event(struct daemon_core *core, const struct job_event *event);
 
-/* daemon_core_request.c: root: what clients request. */
+/* daemon_core_request.c: root: what clients ask it and nodes (JOB_MESSAGE_QUERY). */
 void daemon_core_request_open(struct daemon_core *core);
 void daemon_core_request_client(struct daemon_core *core, uint32_t client,
                                 const struct control_request *request);

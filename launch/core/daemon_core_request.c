@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What clients request of the root (CONTROL_REQUEST), as its places do: to control a job, to know jobs and their
- * processes, and about nodes.  Which processes run is known on their nodes only, so these are asked, at most ASKED_MAX at a time.
+ * What clients ask the root about jobs and their processes (JOB_MESSAGE_QUERY), and the answers to all that they request
+ * (CONTROL_REQUEST).  Which processes run is known on their nodes only, so these are asked, at most ASKED_MAX at a time.
  *
  * Cost: nothing without requests; a message and its answer for each node that is asked about, and an answer of
  * CONTROL_ANSWER_BYTES_MAX for each client that has asked about processes.
@@ -148,9 +148,10 @@ static struct inquiry *inquiry_of(const struct daemon_core *core, uint32_t clien
     return NULL;
 }
 
-static void client_asks(struct daemon_core *core, uint32_t client,
-                        const struct control_request *request)
+void daemon_core_request_client(struct daemon_core *core, uint32_t client,
+                                const struct control_request *request)
 {
+    assert(daemon_core_is_root(core));
     if (request->data.length_bytes > CONTROL_QUESTION_BYTES_MAX)
         daemon_core_request_answer(core, client, request->request, -EMSGSIZE, NULL);
     else if (ranges_is_empty(&request->places))
@@ -161,36 +162,6 @@ static void client_asks(struct daemon_core *core, uint32_t client,
         ask_nodes(core, client, request);
 }
 
-void daemon_core_request_client(struct daemon_core *core, uint32_t client,
-                                const struct control_request *request)
-{
-    struct wire_reader reader;
-
-    assert(daemon_core_is_root(core));
-    wire_reader_init(&reader, request->data.data, request->data.length_bytes);
-    if (request->kind == JOB_MESSAGE_QUERY)
-        client_asks(core, client, request);
-    else if (request->kind == JOB_MESSAGE_NODES)
-        daemon_core_nodes_client(core, client, request);
-    else if (request->kind == JOB_MESSAGE_ACTIVITY)
-        daemon_core_activity_client(core, client, request->request, &reader);
-    else if (request->kind == JOB_MESSAGE_LOAD)
-        daemon_core_load_client(core, client, request->request, &reader);
-    else if (request->kind == JOB_MESSAGE_STACKS)
-        daemon_core_stacks_client(core, client, request->request, &reader);
-    else if (request->kind == JOB_MESSAGE_PROGRESS)
-        daemon_core_progress_client(core, client, request->request, &reader);
-    else if (request->kind == JOB_MESSAGE_BENCH)
-        daemon_core_bench_client(core, client, request->request, &reader);
-    else if (request->kind == JOB_MESSAGE_STAGE)
-        daemon_core_stage_request(core, client, request);
-    else
-        daemon_core_request_answer(
-            core, client, request->request,
-            request->kind == JOB_MESSAGE_CONTROL ? daemon_core_control(core, &reader) : -ENOTSUP,
-            NULL);
-}
-
 /* Replies that still come are nobody's. */
 void daemon_core_request_gone(struct daemon_core *core, uint32_t client)
 {
@@ -198,18 +169,11 @@ void daemon_core_request_gone(struct daemon_core *core, uint32_t client)
 
     if (inquiry != NULL)
         inquiry_free(inquiry);
-    daemon_core_activity_gone(core, client);
-    daemon_core_load_gone(core, client);
-    daemon_core_stacks_gone(core, client);
-    daemon_core_progress_gone(core, client);
-    daemon_core_bench_gone(core, client);
 }
 
 void daemon_core_request_open(struct daemon_core *core)
 {
     list_init(&core->inquiries);
-    daemon_core_activity_open(core);
-    daemon_core_progress_open(core);
 }
 
 void daemon_core_request_close(struct daemon_core *core)
@@ -218,6 +182,4 @@ void daemon_core_request_close(struct daemon_core *core)
 
     while ((node = list_first(&core->inquiries)) != NULL)
         inquiry_free(list_entry(node, struct inquiry, node));
-    daemon_core_activity_close(core);
-    daemon_core_progress_close(core);
 }

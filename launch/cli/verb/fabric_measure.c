@@ -147,7 +147,10 @@ static double shortest_time(const struct measured *measured)
 
 static uint64_t cost_of(const struct way *way, double shortest)
 {
-    double cost = time_of(way) / shortest * COST_OF_SHORTEST + 0.5;
+    double cost;
+
+    assert(shortest > 0 && way->latency_ns > 0);
+    cost = time_of(way) / shortest * COST_OF_SHORTEST + 0.5;
 
     return cost < FABRIC_COST_MAX ? (uint64_t)cost : FABRIC_COST_MAX;
 }
@@ -258,6 +261,7 @@ int fabric_measure_run(const struct fabric_measure *measure, struct buffer *out,
     int ends[2], status = 0, rc;
     pid_t pid;
 
+    assert(measure->bytes > 0 && measure->repeats > 0);
     if (pipe2(ends, O_CLOEXEC) < 0)
         return error_set(error, -errno, "cannot make a pipe: %s", strerror(errno));
     pid = fork();

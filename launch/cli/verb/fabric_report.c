@@ -69,6 +69,7 @@ static uint32_t find_slowest(const struct fabric_model *model, struct way slowes
 {
     uint32_t count = 0, vertices = model->vertices_count;
 
+    assert(model->matrix != NULL);
     for (size_t i = 0; i < (size_t)vertices * vertices; i++) {
         const struct way way = {(uint32_t)(i / vertices), (uint32_t)(i % vertices),
                                 model->matrix[i]};
