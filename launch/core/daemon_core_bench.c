@@ -326,6 +326,20 @@ static void run_stop(struct daemon_core *core, int status)
     run_answer(core, status, NULL);
 }
 
+static void keep_first(struct ranges *places, uint32_t nodes)
+{
+    uint32_t place = 0, left = nodes;
+
+    if (nodes == 0 || ranges_count(places) <= nodes)
+        return;
+    while (left > 0 && ranges_next(places, place, &place)) {
+        left--;
+        place++;
+    }
+    assert(left == 0);
+    ranges_remove(places, place, ranges_max(places));
+}
+
 static int run_begin(struct daemon_core *core, uint32_t client, uint32_t request,
                      const struct bench_request *what)
 {
@@ -342,6 +356,7 @@ static int run_begin(struct daemon_core *core, uint32_t client, uint32_t request
     core->tree->dead(core->tree_context, &lost);
     ranges_remove_all(&order.places, &lost);
     ranges_fini(&lost);
+    keep_first(&order.places, what->nodes);
     ranges_add(&order.places, 0, 0);
     if (bench_operation_bytes(what, (uint32_t)ranges_count(&order.places)) >
         (what->operation == BENCH_EXCHANGE || what->operation == BENCH_BROADCAST

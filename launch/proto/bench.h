@@ -38,6 +38,7 @@ struct bench_request {
     uint32_t size_bytes;
     uint32_t warm_up;
     uint32_t repeat;
+    uint32_t nodes; /* the first ones that live; 0: all */
 };
 
 /* A broadcast of the root: who takes part.  repeat 0: it is cancelled. */

@@ -24,6 +24,7 @@ void bench_request_encode(const struct bench_request *request, struct buffer *ou
     wire_put_u32(out, request->size_bytes);
     wire_put_u32(out, request->warm_up);
     wire_put_u32(out, request->repeat);
+    wire_put_u32(out, request->nodes);
 }
 
 static struct bench_request get_request(struct wire_reader *reader)
@@ -33,6 +34,7 @@ static struct bench_request get_request(struct wire_reader *reader)
     request.size_bytes = wire_get_u32(reader);
     request.warm_up = wire_get_u32(reader);
     request.repeat = wire_get_u32(reader);
+    request.nodes = wire_get_u32(reader);
     if (request.operation >= BENCH_OPERATION_COUNT || request.size_bytes > BENCH_SIZE_MAX ||
         request.warm_up > BENCH_REPEAT_MAX || request.repeat > BENCH_REPEAT_MAX)
         wire_fail(reader);

@@ -8,13 +8,46 @@
 # An instance for the measurement.
 run "$banyan" bench --virtual-nodes 6 --radix 2 -r 5 --warm-up 1 --size 0,4K </dev/null
 is "$status-$err" "0-" "an instance is started for it"
-like "$out" '^OPERATION +BYTES +TIMES +MIN us ' "a table"
-is "$(sed '/^$/,$d' <<<"$out" | sed 1d | awk '{print $1, $2, $3}' | tr '\n' ',')" \
+like "$out" '^OPERATION +NODES +BYTES +TIMES +MIN us ' "a table"
+is "$(sed '/^$/,$d' <<<"$out" | sed 1d | awk '{print $1, $3, $4}' | tr '\n' ',')" \
     "barrier 0 5,broadcast 0 5,broadcast 4096 5,gather 0 5,gather 4096 5,exchange 0 5,exchange 4096 5,links 0 5,links 4096 5," \
     "of all operations and sizes"
 is "$(grep -c ', by level of the tree:$' <<<"$out")" 5 "levels of each operation"
 like "$out" 'slowest links: v[1-6] to (v[1-6]|\(root\)) [0-9.]+ us, ' "links by the names of their nodes"
 nothing_left_within 30 none "it ends with the measurement"
+
+# Over several numbers of nodes, drawn; and against a run that was a thousand times as fast, or as slow.
+run "$banyan" bench --virtual-nodes 5 -r 9 --operation barrier,gather --size 64,4K --node-counts 2..4,9 --json \
+    --plot "$scratch/plots" </dev/null
+is "$status" 0 "several numbers of nodes"
+is "$(sed -n 's/^ *"nodes": \([0-9]*\),.*/\1/p' <<<"$out" | tr '\n' ' ')" "5 2 4 5 2 2 4 4 5 5 " "the first nodes take part"
+ok "there is a script for gnuplot" grep -q 'nodes.svg' "$scratch/plots/bench.gp"
+if command -v gnuplot >/dev/null; then
+    is "$err" "" "gnuplot has nothing to say"
+    for name in time bandwidth nodes; do
+        ok "$name.svg" grep -q '</svg>' "$scratch/plots/$name.svg"
+    done
+else
+    like "$err" 'there is no gnuplot in PATH; it would draw what is in .*/bench.gp$' "one line without gnuplot"
+    for name in time bandwidth nodes; do skip "$name.svg"; done
+fi
+scaled() { # FACTOR: the last run with other times
+    sed -E 's/("median(_low|_high)?_ns": )([0-9]+)/\1\3'"$1"'/' <<<"$out" >"$scratch/scaled.json"
+}
+scaled 000
+run "$banyan" bench --virtual-nodes 5 -r 9 --operation barrier,gather --size 64 --compare "$scratch/scaled.json" </dev/null
+is "$status-$(grep -cE ' 0\.[0-9]+  faster$' <<<"$out")" 0-2 "faster than before"
+sed -E 's/("median(_low|_high)?_ns": )([0-9]+)/\11/' "$scratch/scaled.json" >"$scratch/fast.json"
+run "$banyan" bench --virtual-nodes 5 -r 9 --operation barrier,gather --size 64,128 --compare "$scratch/fast.json" </dev/null
+is "$status-$(sed -n 's/.*  \(new\|same\|faster\|slower\)$/\1/p' <<<"$out" | tr '\n' ' ')" "1-slower slower new " "slower is a status"
+refuses 125 "option --compare: cannot read /none: " "no such file" bench --compare /none
+echo '{"rows": [{"operation": "barrier"}]}' >"$scratch/other.json"
+refuses 125 "option --compare: .*/other.json is not what 'banyan bench --json' has written" "another file" \
+    bench --compare "$scratch/other.json"
+refuses 125 "options --csv and --json cannot be used together" "one form" bench --csv --json
+run "$(type -P env)" PATH=/nowhere "$top_builddir/banyan" bench --virtual-nodes 2 -r 1 --size 8 --operation gather \
+    --plot "$scratch/none" </dev/null
+like "$status $err" '^0 banyan: option --plot: there is no gnuplot in PATH; ' "without gnuplot one line"
 
 # Large contributions go over both trees.
 run "$banyan" bench --virtual-nodes 5 --radix 3 -r 2 --warm-up 0 --operation exchange,broadcast --size 1M --csv </dev/null
@@ -86,7 +119,7 @@ run "$banyan" stop --instance "$instance" </dev/null
 nothing_left_within 60 none "nothing is left"
 
 refuses 125 "option --operation: 'scatter' is not one of barrier," "no such operation" bench --operation scatter
-refuses 125 "option --size: '65M' is not a list of sizes" "too large" bench --size 65M
+refuses 125 "option --size: must be a list of sizes up to 64M, or of FIRST..LAST, not '65M'" "too large" bench --size 65M
 refuses 125 "expected: banyan bench \[OPTIONS\], not 'x'" "no words" bench x
 refuses 125 "option --radix" "what an instance refuses" bench --virtual-nodes 2 --radix 9
 done_testing

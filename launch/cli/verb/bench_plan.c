@@ -14,6 +14,8 @@
 #define SIZES_DEFAULT      "8,1K,64K"
 #define REPEAT_DEFAULT     200u
 #define WARM_UP_DEFAULT    20u
+#define NODES_DEFAULT      "0" /* all */
+#define NODES_MAX          (16u * 1024 * 1024)
 #define SIZES_MAX          256u
 
 struct sizes {
@@ -22,19 +24,19 @@ struct sizes {
 };
 
 /* Digits, and perhaps K or M; up to end. */
-static int read_size(const char *text, const char *end, uint32_t *ret_size)
+static int read_size(const char *text, const char *end, uint32_t maximum, uint32_t *ret_size)
 {
     uint64_t size = 0;
 
     if (text == end || *text < '0' || *text > '9')
         return -EINVAL;
-    for (; text < end && *text >= '0' && *text <= '9' && size <= BENCH_SIZE_MAX; text++)
+    for (; text < end && *text >= '0' && *text <= '9' && size <= maximum; text++)
         size = 10 * size + (uint64_t)(*text - '0');
     if (text < end && (*text == 'K' || *text == 'k'))
         size <<= 10, text++;
     else if (text < end && (*text == 'M' || *text == 'm'))
         size <<= 20, text++;
-    if (text != end || size > BENCH_SIZE_MAX)
+    if (text != end || size > maximum)
         return -EINVAL;
     *ret_size = (uint32_t)size;
     return 0;
@@ -49,16 +51,16 @@ static int add_size(struct sizes *sizes, uint32_t size)
 }
 
 /* A size, or FIRST..LAST: each the double of the one before. */
-static int add_sizes(struct sizes *sizes, const char *word, size_t word_bytes)
+static int add_sizes(struct sizes *sizes, const char *word, size_t word_bytes, uint32_t maximum)
 {
     const char *end = word + word_bytes, *dots = memmem(word, word_bytes, "..", 2);
     uint32_t first, last;
 
-    if (read_size(word, dots != NULL ? dots : end, &first) < 0)
+    if (read_size(word, dots != NULL ? dots : end, maximum, &first) < 0)
         return -EINVAL;
     if (dots == NULL)
         return add_size(sizes, first);
-    if (read_size(dots + 2, end, &last) < 0 || first == 0 || last < first)
+    if (read_size(dots + 2, end, maximum, &last) < 0 || first == 0 || last < first)
         return -EINVAL;
     for (uint64_t size = first; size <= last; size *= 2)
         if (add_size(sizes, (uint32_t)size) < 0)
@@ -66,16 +68,13 @@ static int add_sizes(struct sizes *sizes, const char *word, size_t word_bytes)
     return 0;
 }
 
-static int parse_sizes(const char *text, struct sizes *sizes, struct error *error)
+static int parse_sizes(const char *text, uint32_t maximum, struct sizes *sizes)
 {
     for (const char *word = text;; word++) {
         size_t word_bytes = strcspn(word, ",");
 
-        if (add_sizes(sizes, word, word_bytes) < 0)
-            return error_set(error, -EINVAL,
-                             "option --size: '%.80s' is not a list of sizes up to 64M, or of "
-                             "FIRST..LAST: 0,8,1K..1M",
-                             text);
+        if (add_sizes(sizes, word, word_bytes, maximum) < 0)
+            return -EINVAL;
         word += word_bytes;
         if (*word == '\0')
             return 0;
@@ -84,7 +83,7 @@ static int parse_sizes(const char *text, struct sizes *sizes, struct error *erro
 
 /* A barrier has no size. */
 static void add_requests(const struct bench_settings *settings, enum bench_operation operation,
-                         const struct sizes *sizes, struct bench_request **requests,
+                         const struct sizes *sizes, uint32_t nodes, struct bench_request **requests,
                          uint32_t *count)
 {
     uint32_t of_this = operation == BENCH_BARRIER ? 1 : sizes->count;
@@ -94,21 +93,46 @@ static void add_requests(const struct bench_settings *settings, enum bench_opera
     for (uint32_t i = 0; i < of_this; i++)
         (*requests)[(*count)++] = (struct bench_request){
             .operation = (uint8_t)operation,
+            .nodes = nodes,
             .size_bytes = operation == BENCH_BARRIER ? 0 : sizes->items[i],
             .warm_up = settings->warm_up == UINT32_MAX ? WARM_UP_DEFAULT : settings->warm_up,
             .repeat = settings->repeat > 0 ? settings->repeat : REPEAT_DEFAULT};
+}
+
+static int parse_list(const struct option_list *list, const char *other, uint32_t maximum,
+                      struct sizes *ret_sizes, const char *what, struct error *error)
+{
+    char *text = options_list_join(list, ",");
+    int rc;
+
+    ret_sizes->count = 0;
+    rc = parse_sizes(text != NULL ? text : other, maximum, ret_sizes);
+    if (rc < 0)
+        error_set(error, rc, "option %s, or of FIRST..LAST, not '%.80s'", what, text);
+    free(text);
+    return rc;
+}
+
+static int parse_lists(const struct bench_settings *settings, struct sizes *ret_sizes,
+                       struct sizes *ret_nodes, struct error *error)
+{
+    int rc = parse_list(&settings->sizes, SIZES_DEFAULT, BENCH_SIZE_MAX, ret_sizes,
+                        "--size: must be a list of sizes up to 64M", error);
+
+    return rc < 0 ? rc
+                  : parse_list(&settings->nodes, NODES_DEFAULT, NODES_MAX, ret_nodes,
+                               "--node-counts: must be a list of numbers of nodes", error);
 }
 
 int bench_plan_make(const struct bench_settings *settings, struct bench_request **ret_requests,
                     uint32_t *ret_count, struct error *error)
 {
     char *operations = options_list_join(&settings->operations, ",");
-    char *texts = options_list_join(&settings->sizes, ",");
     const char *word = operations != NULL ? operations : OPERATIONS_DEFAULT;
     struct bench_request *requests = NULL;
-    struct sizes sizes = {.count = 0};
+    struct sizes sizes, nodes;
     uint32_t count = 0;
-    int rc = parse_sizes(texts != NULL ? texts : SIZES_DEFAULT, &sizes, error);
+    int rc = parse_lists(settings, &sizes, &nodes, error);
 
     while (rc == 0) {
         size_t word_bytes = strcspn(word, ",");
@@ -120,13 +144,13 @@ int bench_plan_make(const struct bench_settings *settings, struct bench_request 
                            word_bytes > 80 ? 80 : (int)word_bytes, word);
             break;
         }
-        add_requests(settings, operation, &sizes, &requests, &count);
+        for (uint32_t i = 0; i < nodes.count; i++)
+            add_requests(settings, operation, &sizes, nodes.items[i], &requests, &count);
         word += word_bytes;
         if (*word++ == '\0')
             break;
     }
     free(operations);
-    free(texts);
     if (rc < 0) {
         free(requests);
         return rc;

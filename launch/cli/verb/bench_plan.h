@@ -16,6 +16,7 @@ struct bench_settings {
     const char *instance;
     struct option_list operations;
     struct option_list sizes;
+    struct option_list nodes;
     uint32_t repeat;
     uint32_t warm_up;
     int csv;
@@ -24,7 +25,7 @@ struct bench_settings {
     const char *plot;
 };
 
-/* The measurements, in the order of the operations and sizes; the caller frees them. */
+/* The measurements, in the order of the operations, numbers of nodes and sizes; the caller frees them. */
 int bench_plan_make(const struct bench_settings *settings, struct bench_request **ret_requests,
                     uint32_t *ret_count, struct error *error);
 

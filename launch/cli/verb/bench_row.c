@@ -132,16 +132,16 @@ static const char *name_of(const struct allocation *roster, uint32_t place, char
 
 void bench_row_print_heading(struct buffer *out)
 {
-    buffer_printf(out, "%-10s %10s %8s %12s %12s %12s %12s %12s\n", "OPERATION", "BYTES", "TIMES",
-                  "MIN us", "MEDIAN us", "P99 us", "MAX us", "MB/s");
+    buffer_printf(out, "%-10s %6s %10s %8s %12s %12s %12s %12s %12s\n", "OPERATION", "NODES",
+                  "BYTES", "TIMES", "MIN us", "MEDIAN us", "P99 us", "MAX us", "MB/s");
 }
 
 void bench_row_print(const struct bench_row *row, struct buffer *out)
 {
     double bandwidth = bench_row_bandwidth(row);
 
-    buffer_printf(out, "%-10s %10u %8u %12.1f %12.1f %12.1f %12.1f ",
-                  bench_operation_name((enum bench_operation)row->what.operation),
+    buffer_printf(out, "%-10s %6u %10u %8u %12.1f %12.1f %12.1f %12.1f ",
+                  bench_operation_name((enum bench_operation)row->what.operation), row->nodes,
                   row->what.size_bytes, row->what.repeat, us(row->min_ns), us(row->median_ns),
                   us(row->p99_ns), us(row->max_ns));
     if (bandwidth > 0)
@@ -172,9 +172,9 @@ void bench_row_print_levels(const struct bench_row *row, const struct allocation
 {
     char name[HOST_NAME_BYTES_MAX + 1];
 
-    buffer_printf(out, "\n%s of %u bytes, by level of the tree:\n",
+    buffer_printf(out, "\n%s of %u bytes, %u nodes, by level of the tree:\n",
                   bench_operation_name((enum bench_operation)row->what.operation),
-                  row->what.size_bytes);
+                  row->what.size_bytes, row->nodes);
     buffer_printf(out, "  %5s %8s %12s %12s %12s %12s  %s\n", "LEVEL", "PLACES", "MIN us",
                   "MEDIAN us", "P99 us", "MAX us", "AT");
     for (uint32_t i = 0; i < BENCH_LEVELS_MAX; i++) {

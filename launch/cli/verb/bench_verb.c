@@ -13,8 +13,10 @@
 #include "launch/cli/client/instance_client.h"
 #include "launch/cli/option/json_text.h"
 #include "launch/cli/request/request.h"
+#include "launch/cli/verb/bench_compare.h"
 #include "launch/cli/verb/bench_instance.h"
 #include "launch/cli/verb/bench_plan.h"
+#include "launch/cli/verb/bench_plot.h"
 #include "launch/cli/verb/bench_row.h"
 #include "launch/cli/verb/verb_output.h"
 #include "launch/proto/exit_status.h"
@@ -41,6 +43,11 @@ static const struct option_rule own_rules[] = {
      FIELD(sizes),
      .help = "bytes that each contributes: 0,8,1K..1M, where .. means each power of two times the "
              "first (default: 8,1K,64K)"},
+    {.kind = OPTION_LIST,
+     .name = "node-counts",
+     .value = "LIST",
+     FIELD(nodes),
+     .help = "with that many nodes only, the first ones: 2..64 (default: all)"},
     {.kind = OPTION_NUMBER,
      .letter = 'r',
      .name = "repeat",
@@ -59,6 +66,19 @@ static const struct option_rule own_rules[] = {
     {.kind = OPTION_HEADING, .help = "Output"},
     {.kind = OPTION_FLAG, .name = "csv", FIELD(csv), .help = "print the rows as CSV"},
     {.kind = OPTION_FLAG, .name = "json", FIELD(json), .help = "print all that is known as JSON"},
+    {.kind = OPTION_TEXT,
+     .name = "compare",
+     .value = "FILE",
+     FIELD(compare),
+     .help = "compare with an earlier run, whose --json is in FILE: faster, slower, or the same "
+             "within the confidence intervals (95 %) of the medians; exit status 1 if anything is "
+             "slower"},
+    {.kind = OPTION_TEXT,
+     .name = "plot",
+     .value = "DIR",
+     FIELD(plot),
+     .help = "draw time and bandwidth over the size, and time over the number of nodes, as SVG in "
+             "DIR, by gnuplot"},
     {.kind = OPTION_HEADING, .help = "Which instance"},
     {.kind = OPTION_TEXT,
      .name = "instance",
@@ -156,8 +176,10 @@ struct bench {
     const struct bench_settings *settings;
     struct bench_request *requests;
     struct bench_row *rows;
+    struct bench_earlier earlier; /* empty: there is nothing to compare with */
     uint32_t count;
     uint32_t done;
+    uint32_t slower; /* than in the earlier run */
 };
 
 static int explain(int rc, const struct bench_request *what, const char *directory,
@@ -235,14 +257,31 @@ static int show_levels(const struct bench *bench)
     return print_now(&text);
 }
 
-static int show_json(const struct bench *bench)
+static void add_verdict(struct bench *bench, const struct bench_row *row, json_t *object)
+{
+    const struct bench_row *before;
+    enum bench_verdict verdict = bench_compare_row(&bench->earlier, row, &before);
+
+    bench->slower += verdict == BENCH_VERDICT_SLOWER;
+    json_object_set_new(object, "verdict", json_string(bench_compare_word(verdict)));
+    if (before != NULL)
+        json_object_set_new(object, "before_median_ns",
+                            json_integer((json_int_t)before->median_ns));
+}
+
+static int show_json(struct bench *bench)
 {
     json_t *rows = json_array(), *root;
     struct buffer text = {0};
     char *dump;
 
-    for (uint32_t i = 0; i < bench->count; i++)
-        json_array_append_new(rows, bench_row_json(&bench->rows[i], &bench->client.roster));
+    for (uint32_t i = 0; i < bench->count; i++) {
+        json_t *row = bench_row_json(&bench->rows[i], &bench->client.roster);
+
+        if (bench->earlier.count > 0)
+            add_verdict(bench, &bench->rows[i], row);
+        json_array_append_new(rows, row);
+    }
     root = json_pack("{s:i, s:o, s:i, s:o}", "version", 1, "instance",
                      json_text(bench->client.directory), "nodes",
                      (int)allocation_nodes(&bench->client.roster), "rows", rows);
@@ -254,6 +293,30 @@ static int show_json(const struct bench *bench)
     return print_now(&text);
 }
 
+static int show_text(struct bench *bench)
+{
+    struct buffer text = {0};
+    int status = bench->settings->csv > 0 ? EXIT_SUCCESS : show_levels(bench);
+
+    if (status != EXIT_SUCCESS || bench->earlier.count == 0)
+        return status;
+    bench->slower = bench_compare_print(&bench->earlier, bench->rows, bench->count, &text);
+    return print_now(&text);
+}
+
+/* Without gnuplot the rest is as good. */
+static int plot(const struct bench *bench)
+{
+    struct error error = ERROR_NONE;
+    int rc = bench_plot_write(bench->settings->plot, bench->rows, bench->count, &error);
+
+    if (rc == -ENOENT) {
+        fprintf(stderr, "banyan: %s\n", error.text);
+        return EXIT_SUCCESS;
+    }
+    return rc < 0 ? verb_output_fail(&error) : EXIT_SUCCESS;
+}
+
 static int carry_out(struct bench *bench, struct error *error)
 {
     int status;
@@ -262,12 +325,27 @@ static int carry_out(struct bench *bench, struct error *error)
     status = measure(bench, error);
     if (status == EXIT_SUCCESS && bench->settings->json > 0)
         status = show_json(bench);
-    else if (status == EXIT_SUCCESS && bench->settings->csv == 0)
-        status = show_levels(bench);
+    else if (status == EXIT_SUCCESS)
+        status = show_text(bench);
+    if (status == EXIT_SUCCESS && bench->settings->plot != NULL)
+        status = plot(bench);
+    if (status == EXIT_SUCCESS && bench->slower > 0)
+        status = EXIT_FAILURE;
     for (uint32_t i = 0; i < bench->done; i++)
         bench_row_fini(&bench->rows[i]);
     free(bench->rows);
     return status;
+}
+
+static int check_together(const struct bench_settings *settings, struct error *error)
+{
+    if (settings->csv > 0 && settings->json > 0)
+        return error_set(error, -EINVAL, "options --csv and --json cannot be used together");
+    if (settings->csv > 0 && settings->compare != NULL)
+        return error_set(error, -EINVAL,
+                         "options --csv and --compare cannot be used together: use "
+                         "--json, or neither");
+    return 0;
 }
 
 static int run_bench(const struct bench_settings *settings, int argc, char **argv,
@@ -276,10 +354,16 @@ static int run_bench(const struct bench_settings *settings, int argc, char **arg
     struct bench bench = {.settings = settings};
     struct bench_instance own = {.pid = 0};
     const char **words;
-    int rc = bench_plan_make(settings, &bench.requests, &bench.count, error);
+    int rc = check_together(settings, error);
 
-    if (rc < 0)
+    if (rc == 0)
+        rc = bench_plan_make(settings, &bench.requests, &bench.count, error);
+    if (rc == 0 && settings->compare != NULL)
+        rc = bench_compare_read(&bench.earlier, settings->compare, error);
+    if (rc < 0) {
+        free(bench.requests);
         return rc;
+    }
     words = words_of_start(argc, argv);
     rc = open_client(&bench.client, &own, settings, words, error);
     if (rc == 0) {
@@ -291,6 +375,7 @@ static int run_bench(const struct bench_settings *settings, int argc, char **arg
     bench_instance_stop(&own);
     free(words);
     free(bench.requests);
+    bench_compare_fini(&bench.earlier);
     return rc;
 }
 
@@ -299,6 +384,7 @@ static void settings_fini(struct bench_settings *settings)
     request_settings_fini(&settings->start);
     options_list_fini(&settings->operations);
     options_list_fini(&settings->sizes);
+    options_list_fini(&settings->nodes);
 }
 
 int bench_verb(int argc, char **argv)

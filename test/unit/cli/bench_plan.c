@@ -55,12 +55,24 @@ int main(void)
     is_string(made("gather,", NULL),
               "option --operation: '' is not one of barrier,broadcast,gather,exchange,links",
               "nor none");
-    refuses(NULL, "65M", "option --size: '65M' is not", "too large");
-    refuses(NULL, "8,", "option --size: '8,' is not", "a size is missing");
-    refuses(NULL, "-1", "option --size: '-1' is not", "negative");
-    refuses(NULL, "8..4", "option --size: '8..4' is not", "not upwards");
-    refuses(NULL, "0..8", "option --size: '0..8' is not", "nothing cannot be doubled");
-    refuses(NULL, "1KB", "option --size: '1KB' is not", "no other units");
+    refuses(NULL, "65M",
+            "option --size: must be a list of sizes up to 64M, or of FIRST..LAST, not '",
+            "too large");
+    refuses(NULL, "8,",
+            "option --size: must be a list of sizes up to 64M, or of FIRST..LAST, not '",
+            "a size is missing");
+    refuses(NULL, "-1",
+            "option --size: must be a list of sizes up to 64M, or of FIRST..LAST, not '",
+            "negative");
+    refuses(NULL, "8..4",
+            "option --size: must be a list of sizes up to 64M, or of FIRST..LAST, not '",
+            "not upwards");
+    refuses(NULL, "0..8",
+            "option --size: must be a list of sizes up to 64M, or of FIRST..LAST, not '",
+            "nothing cannot be doubled");
+    refuses(NULL, "1KB",
+            "option --size: must be a list of sizes up to 64M, or of FIRST..LAST, not '",
+            "no other units");
     buffer_fini(&plan_text);
     return done_testing();
 }

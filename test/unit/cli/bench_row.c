@@ -61,7 +61,7 @@ static void test_folded(void)
     is_uint(row.median_ns, 3000, "what the nodes have said");
     bench_row_print_levels(&row, &roster, &out);
     is_string(buffer_string(&out),
-              "\nlinks of 1000 bytes, by level of the tree:\n"
+              "\nlinks of 1000 bytes, 2 nodes, by level of the tree:\n"
               "  LEVEL   PLACES       MIN us    MEDIAN us       P99 us       MAX us  AT\n"
               "      1        1          3.0          3.0          3.0          3.0  n2\n"
               "  slowest links: n2 to (root) 3.0 us\n",
@@ -79,10 +79,10 @@ static void test_text(void)
     bench_row_print_heading(&out);
     bench_row_print(&row, &out);
     is_string(buffer_string(&out),
-              "OPERATION       BYTES    TIMES       MIN us    MEDIAN us       P99 us       MAX us "
-              "        MB/s\n"
-              "gather           1000      100          1.0         50.0         99.0        100.0 "
-              "        60.0\n",
+              "OPERATION   NODES      BYTES    TIMES       MIN us    MEDIAN us       P99 us       "
+              "MAX us         MB/s\n"
+              "gather          2       1000      100          1.0         50.0         99.0        "
+              "100.0         60.0\n",
               "a table");
     buffer_clear(&out);
     bench_row_csv_heading(&out);

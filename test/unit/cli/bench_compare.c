@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Measurements against earlier ones, and drawn: launch/cli/verb/bench_compare.c, bench_plot.c. */
+#include "config.h"
+
+#include "launch/cli/verb/bench_compare.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "launch/cli/verb/bench_plot.h"
+#include "test/support/tap.h"
+
+static struct bench_row row_of(enum bench_operation operation, uint32_t bytes, uint32_t nodes,
+                               uint64_t low_ns, uint64_t high_ns)
+{
+    return (struct bench_row){
+        .what = {.operation = (uint8_t)operation, .size_bytes = bytes, .repeat = 9},
+        .nodes = nodes,
+        .median_ns = (low_ns + high_ns) / 2,
+        .low_ns = low_ns,
+        .high_ns = high_ns};
+}
+
+static void test_verdict(void)
+{
+    struct bench_row before = row_of(BENCH_GATHER, 8, 4, 2000, 3000), now;
+    struct bench_earlier earlier = {.rows = &before, .count = 1};
+    const struct bench_row *found;
+
+    now = row_of(BENCH_GATHER, 8, 4, 2900, 5000);
+    is_int(bench_compare_row(&earlier, &now, &found), BENCH_VERDICT_SAME, "they overlap");
+    ok(found == &before, "with that");
+    now = row_of(BENCH_GATHER, 8, 4, 3001, 5000);
+    is_int(bench_compare_row(&earlier, &now, &found), BENCH_VERDICT_SLOWER, "slower");
+    now = row_of(BENCH_GATHER, 8, 4, 1000, 1999);
+    is_int(bench_compare_row(&earlier, &now, &found), BENCH_VERDICT_FASTER, "faster");
+    now = row_of(BENCH_GATHER, 8, 5, 1, 2);
+    is_int(bench_compare_row(&earlier, &now, &found), BENCH_VERDICT_NEW, "other nodes");
+    now = row_of(BENCH_GATHER, 16, 4, 1, 2);
+    is_int(bench_compare_row(&earlier, &now, &found), BENCH_VERDICT_NEW, "another size");
+    now = row_of(BENCH_EXCHANGE, 8, 4, 1, 2);
+    is_int(bench_compare_row(&earlier, &now, &found), BENCH_VERDICT_NEW, "another operation");
+    ok(found == NULL, "there was none");
+}
+
+static void test_table(void)
+{
+    struct bench_row before = row_of(BENCH_GATHER, 8, 4, 2000, 3000);
+    struct bench_row rows[] = {row_of(BENCH_GATHER, 8, 4, 4000, 6000),
+                               row_of(BENCH_BARRIER, 0, 4, 1000, 1000)};
+    struct bench_earlier earlier = {.rows = &before, .count = 1};
+    struct buffer out = {0};
+
+    is_uint(bench_compare_print(&earlier, rows, 2, &out), 1, "one is slower");
+    is_string(buffer_string(&out),
+              "\nCOMPARED    NODES      BYTES    MEDIAN us    BEFORE us    RATIO  VERDICT\n"
+              "gather          4          8          5.0          2.5     2.00  slower\n"
+              "barrier         4          0          1.0            -        -  new\n",
+              "a table");
+    buffer_fini(&out);
+}
+
+static void test_file(void)
+{
+    struct bench_earlier earlier;
+    struct error error = ERROR_NONE;
+
+    ok(bench_compare_read(&earlier, "/nowhere/x", &error) < 0, "no file");
+    ok(strncmp(error.text, "option --compare: cannot read /nowhere/x: ", 42) == 0, "says so");
+}
+
+static void test_plot(void)
+{
+    struct bench_row rows[] = {row_of(BENCH_BARRIER, 0, 4, 1000, 1000),
+                               row_of(BENCH_GATHER, 8, 2, 1000, 3000),
+                               row_of(BENCH_GATHER, 8, 4, 2000, 4000)};
+    struct buffer out = {0};
+    const char *text;
+
+    bench_plot_script(rows, 3, &out);
+    text = buffer_string(&out);
+    ok(strstr(text, "$time_gather << END\n8 3.000 2.000 4.000\nEND\n") != NULL,
+       "over the size, with all nodes");
+    ok(strstr(text, "plot $time_gather with yerrorlines title 'gather'\n") != NULL, "drawn");
+    ok(strstr(text, "$nodes_1 << END\n2 2.000 1.000 3.000\n4 3.000 2.000 4.000\nEND\n") != NULL,
+       "over the nodes");
+    ok(strstr(text, "time_barrier") == NULL, "a barrier has no size");
+    buffer_clear(&out);
+    bench_plot_script(rows, 1, &out);
+    ok(strstr(buffer_string(&out), "plot $") == NULL, "nor is it drawn over one number of nodes");
+    buffer_fini(&out);
+}
+
+int main(void)
+{
+    test_verdict();
+    test_table();
+    test_file();
+    test_plot();
+    return done_testing();
+}
