@@ -209,6 +209,7 @@ static int open_parts(struct daemon *daemon, struct error *error)
     rc = helper_attach(daemon->helper, daemon->loop, &daemon_helper_events, daemon);
     if (rc < 0)
         return error_set(error, rc, "cannot communicate with the helper: %s", strerror(-rc));
+    instance_spec_localize(&daemon->record.instance, daemon->record.name);
     rc = session_open(&daemon->session, &daemon->record.instance, daemon->record.place, error);
     if (rc < 0)
         return rc;
@@ -245,7 +246,7 @@ static void remove_left(struct daemon *daemon, int helper_died)
     if (daemon->session.directory[0])
         session_remove(&daemon->session);
     if (helper_died && daemon->record.place == 0)
-        (void)session_clean(instance->session, instance->tmpdir, NULL);
+        (void)session_clean(instance->session, instance->own_tmpdir, NULL);
 }
 
 static void close_parts(struct daemon *daemon)
@@ -329,7 +330,7 @@ int daemon_run(struct daemon *daemon, struct error *error)
     }
     if (rc == 0) {
         if (daemon->root && !daemon->doctor) /* a doctor reports leftovers and removes nothing */
-            session_sweep(daemon->record.instance.tmpdir);
+            session_sweep(daemon->record.instance.own_tmpdir);
         name_jobs(daemon);
         rc = loop_run(daemon->loop);
         if (rc < 0)

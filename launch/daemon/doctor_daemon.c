@@ -211,7 +211,7 @@ static int request_open(struct doctor *doctor, struct wire_reader *program)
         request.has_program = 1;
     snprintf(request.name, sizeof(request.name), "%s", daemon->record.name);
     snprintf(request.session, sizeof(request.session), "%s", daemon->record.instance.session);
-    request.tmpdir = daemon->record.instance.tmpdir;
+    request.tmpdir = daemon->record.instance.own_tmpdir;
     request.is_virtual = daemon->record.instance.starter == STARTER_VIRTUAL;
     link_set_addresses(daemon->links, &request.own);
     add_peers(doctor, &request);

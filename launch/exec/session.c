@@ -181,7 +181,7 @@ int session_name(struct session *ret_session, const char *base, const char *sess
 int session_open(struct session *ret_session, const struct instance_spec *instance, uint32_t place,
                  struct error *error)
 {
-    const char *base = session_base(instance->tmpdir);
+    const char *base = session_base(instance->own_tmpdir);
     struct session session = {0};
     char parent[PATH_MAX];
     size_t room_bytes = SOCKET_PATH_BYTES - NAME_ROOM_BYTES;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/node_text.h"
 #include "base/log.h"
 #include "base/time.h"
 #include "overlay/tree.h"
@@ -45,6 +46,7 @@ void instance_spec_fini(struct instance_spec *spec)
     free(spec->fabric);
     free(spec->fabric_topology);
     free(spec->tmpdir);
+    free(spec->own_tmpdir);
     free(spec->virtual_base);
     free(spec->record);
     free(spec->log);
@@ -70,6 +72,7 @@ void instance_spec_copy(struct instance_spec *ret_spec, const struct instance_sp
     ret_spec->fabric = copy_optional(source->fabric);
     ret_spec->fabric_topology = copy_optional(source->fabric_topology);
     ret_spec->tmpdir = copy_optional(source->tmpdir);
+    ret_spec->own_tmpdir = copy_optional(source->own_tmpdir);
     ret_spec->virtual_base = copy_optional(source->virtual_base);
     ret_spec->record = copy_optional(source->record);
     ret_spec->log = copy_optional(source->log);
@@ -79,6 +82,13 @@ int instance_spec_may_miss(const struct instance_spec *spec)
 {
     assert(spec->spares == 0 || spec->spares + 1 < spec->places);
     return spec->nodes_min > 0 || spec->spares > 0;
+}
+
+void instance_spec_localize(struct instance_spec *spec, const char *name)
+{
+    assert(name != NULL);
+    free(spec->own_tmpdir);
+    spec->own_tmpdir = node_text_of(spec->tmpdir, name);
 }
 
 uint64_t instance_spec_retry_delay_ns(uint32_t calls)

@@ -47,8 +47,11 @@ struct instance_spec {
     char *boot; /* how boot records travel (launch/start/boot_carry.h), NULL = over stdin */
     const char *boot_word; /* of the daemon being started: not owned, never sent */
     char *join_file;       /* STARTER_JOIN: where the root writes the tokens; never sent */
-    char *tmpdir;          /* base of session directories, NULL = $TMPDIR or /tmp of each node */
-    char *virtual_base;    /* STARTER_VIRTUAL: directory that holds the nodes' TMPDIRs */
+    /* Base of session directories, which may differ from node to node (alloc/node_text.h); NULL = $TMPDIR or
+     * /tmp of each node. */
+    char *tmpdir;
+    char *own_tmpdir;   /* of that, what holds for this node; never sent */
+    char *virtual_base; /* STARTER_VIRTUAL: directory that holds the nodes' TMPDIRs */
     char *record; /* directory for recordings of daemons (launch/daemon/tracer.h), NULL = none */
     char *log;    /* directory for logs of daemons (launch/exec/log_file.h), NULL = none */
     uint32_t start_timeout_s;
@@ -64,6 +67,8 @@ struct instance_spec {
 
 void instance_spec_init(struct instance_spec *spec); /* defaults */
 void instance_spec_fini(struct instance_spec *spec); /* wipes the secret */
+/* Sets own_tmpdir: name is that of this node, "": the root's. */
+void instance_spec_localize(struct instance_spec *spec, const char *name);
 void instance_spec_copy(struct instance_spec *ret_spec, const struct instance_spec *source);
 /* Without the secret, which boot_record_encode adds. */
 void instance_spec_encode(const struct instance_spec *spec, struct buffer *out);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "alloc/node_text.h"
 #include "base/buffer.h"
 
 #define NODES_BYTES_MAX (120u * 1024) /* the system takes 128 KiB as one argument */
@@ -92,13 +93,16 @@ void starter_call_add_daemon(struct starter_call *call, const struct instance_sp
 }
 
 void starter_call_add_clean(struct starter_call *call, const struct instance_spec *instance,
-                            uint32_t place)
+                            uint32_t place, const char *node_name)
 {
+    char *tmpdir = node_text_of(instance->tmpdir, node_name);
+
     starter_call_add(call, memory_copy_string(instance->banyand));
     starter_call_add(call, memory_copy_string("--clean"));
     starter_call_add(call, memory_printf("%s.%u", instance->session, place));
-    if (instance->tmpdir != NULL)
-        add_option(call, "--tmpdir", instance->tmpdir);
+    if (tmpdir != NULL)
+        add_option(call, "--tmpdir", tmpdir);
+    free(tmpdir);
 }
 
 void starter_call_make(struct starter_call *call, struct helper *helper, uint32_t id,

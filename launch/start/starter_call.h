@@ -29,7 +29,7 @@ void starter_call_add_daemon(struct starter_call *call, const struct instance_sp
                              const char *starter);
 /* `banyand --clean` of a place. */
 void starter_call_add_clean(struct starter_call *call, const struct instance_spec *instance,
-                            uint32_t place);
+                            uint32_t place, const char *node_name);
 /* Runs it as process id of the helper, and frees the words. */
 void starter_call_make(struct starter_call *call, struct helper *helper, uint32_t id,
                        char *const *environment, const struct helper_fd *fds, uint32_t fds_count);

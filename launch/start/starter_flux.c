@@ -53,7 +53,7 @@ static int clean_flux(struct helper *helper, uint32_t id, const struct instance_
     (void)node_name;
     call_begin(&call, instance);
     starter_call_add(&call, memory_copy_string("--noinput"));
-    starter_call_add_clean(&call, instance, place);
+    starter_call_add_clean(&call, instance, place, node_name);
     starter_call_make(&call, helper, id, environ, NULL, 0);
     return 1;
 }

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "alloc/node_text.h"
 #include "base/buffer.h"
 #include "launch/exec/orphan.h"
 #include "launch/exec/session.h"
@@ -37,7 +38,10 @@ static void remove_directories(struct helper *helper, const char *base,
 static int clean_local(struct helper *helper, uint32_t id, const struct instance_spec *instance,
                        uint32_t place, const char *node_name)
 {
-    remove_directories(helper, session_base(instance->tmpdir), instance, place);
+    char *tmpdir = node_text_of(instance->tmpdir, node_name);
+
+    remove_directories(helper, session_base(tmpdir), instance, place);
+    free(tmpdir);
     return 0;
 }
 
@@ -45,12 +49,13 @@ static int clean_local(struct helper *helper, uint32_t id, const struct instance
 static int clean_virtual(struct helper *helper, uint32_t id, const struct instance_spec *instance,
                          uint32_t place, const char *node_name)
 {
+    char *tmpdir = node_text_of(instance->tmpdir, node_name);
     char *own = instance->virtual_base != NULL
                     ? memory_printf("%s/%s", instance->virtual_base, node_name)
                     : NULL;
 
-    remove_directories(helper, session_base(instance->tmpdir != NULL ? instance->tmpdir : own),
-                       instance, place);
+    remove_directories(helper, session_base(tmpdir != NULL ? tmpdir : own), instance, place);
+    free(tmpdir);
     free(own);
     return 0;
 }

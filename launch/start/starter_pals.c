@@ -51,7 +51,7 @@ static int clean_pals(struct helper *helper, uint32_t id, const struct instance_
     call_begin(&call, instance, 1);
     starter_call_add(&call, memory_copy_string("-L"));
     starter_call_add(&call, memory_copy_string(node_name));
-    starter_call_add_clean(&call, instance, place);
+    starter_call_add_clean(&call, instance, place, node_name);
     starter_call_make(&call, helper, id, environ, NULL, 0);
     return 1;
 }

@@ -191,7 +191,7 @@ static int clean_srun(struct helper *helper, uint32_t id, const struct instance_
         hostlist_destroy(nodes);
     }
     starter_call_add(&call, memory_printf("--nodelist=%s", node_name));
-    starter_call_add_clean(&call, instance, place);
+    starter_call_add_clean(&call, instance, place, node_name);
     call_make(&call, helper, id, NULL, 0);
     return 1;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "alloc/cell.h"
+#include "alloc/node_text.h"
 #include "base/buffer.h"
 #include "launch/start/shell_word.h"
 #include "launch/start/starter_agent.h"
@@ -104,14 +105,16 @@ static void start_ssh(struct helper *helper, uint32_t id, const struct instance_
 static int clean_ssh(struct helper *helper, uint32_t id, const struct instance_spec *instance,
                      uint32_t place, const char *node_name)
 {
+    char *tmpdir = node_text_of(instance->tmpdir, node_name);
     struct buffer command = {0};
 
     shell_word_put(&command, instance->banyand);
     buffer_printf(&command, " --clean %s.%u", instance->session, place);
-    if (instance->tmpdir != NULL) {
+    if (tmpdir != NULL) {
         buffer_append_string(&command, " --tmpdir ");
-        shell_word_put(&command, instance->tmpdir);
+        shell_word_put(&command, tmpdir);
     }
+    free(tmpdir);
     run_agent(helper, id, instance, node_name, &command, NULL, 0);
     buffer_fini(&command);
     return 1;

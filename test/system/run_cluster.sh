@@ -89,11 +89,36 @@ else
     skip "contrib/testbed/fakessh is not built"
 fi
 
+# ---- Directories ----
+
+# where OPTION...: the nodes, and the directories in which those of their sessions are.
+where() {
+    run "$banyan" run --timeout 240 "$@" sh -c \
+        'd=${PMIX_SERVER_TMPDIR%/banyan-*}; echo "$BANYAN_NODE ${d##*/}"' </dev/null
+    out=$(sort -u <<<"$out" | xargs)
+    [ "$status" -eq 0 ] || diag "$err"
+}
+mkdir one two
+where --virtual-nodes 3 --ppn 1 --tmpdir "$scratch/one;v[2-3]=$scratch/two"
+is "$out" "v1 one v2 two v3 two" "a directory for all nodes, and one for some"
+refuses "a directory that is not one" "option --tmpdir: 'two' is not an absolute path" \
+    run --virtual-nodes 2 --tmpdir "/tmp;v1=two" true
+if [ -x "$top_builddir/contrib/testbed/fakessh" ]; then
+    printf 'tmpdir = %s\n' "$scratch/one" | sed -i '/^nodes = q.0-1023/r /dev/stdin' "$BANYAN_CONFIG"
+    printf 'tmpdir = %s\n' "$scratch/two" | sed -i '/^slots = 4/r /dev/stdin' "$BANYAN_CONFIG"
+    where --banyand "$BANYAN_DAEMON" --host west/q1:1,west/q512:1,north/q1
+    like "$out" "^north/q1 [^ ]* west/q1 one west/q512 two$" \
+        "each node of a cluster uses the directory of its kind"
+    ok "nothing is left there" eval '! ls one/banyan-*/* two/banyan-*/* 2>/dev/null'
+else
+    skip "contrib/testbed/fakessh is not built"
+fi
+
 # ---- The description ----
 
 run "$banyan" config
 like "$out" '\[cluster "west" "gpu"\]
-nodes  *= q\[512-519\]   \(.*/banyan.conf:6\)' "banyan config shows the clusters and where they are from"
+nodes  *= q\[512-519\]   \(.*/banyan.conf:7\)' "banyan config shows the clusters and where they are from"
 wrong() {
     printf '%b' "$3" >"$scratch/wrong.conf"
     BANYAN_CONFIG=$scratch/wrong.conf refuses "$1" "\\\$BANYAN_CONFIG: .*/wrong.conf:$2" config

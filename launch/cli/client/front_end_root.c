@@ -317,7 +317,7 @@ static void root_is_gone(struct front_end *front)
         return;
     if (!front->is_guest &&
         WIFSIGNALED(front->root.wait_status)) /* its helper may have been killed with it */
-        (void)session_clean(instance->session, instance->tmpdir, NULL);
+        (void)session_clean(instance->session, instance->own_tmpdir, NULL);
     if (!front->has_job_end)
         say_root_died(front);
     front_end_check_gone(front);

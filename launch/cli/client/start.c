@@ -236,7 +236,7 @@ int start_run(struct run_request *request)
     if (starting.detached)
         return EXIT_SUCCESS;
     if (starting.root.has_ended && WIFSIGNALED(starting.root.wait_status))
-        (void)session_clean(request->instance.session, request->instance.tmpdir, NULL);
+        (void)session_clean(request->instance.session, request->instance.own_tmpdir, NULL);
     if (request->instance.virtual_base != NULL)
         session_remove_tree(request->instance.virtual_base);
     return rc < 0 ? EXIT_STATUS_FAILED : status_of(&starting);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alloc/node_text.h"
 #include "alloc/placement_map.h"
 #include "alloc/placement_require.h"
 #include "base/log.h"
@@ -17,6 +18,7 @@
 #include "launch/cli/option/options.h"
 #include "launch/start/run_environment.h"
 #include "launch/start/starter_agent.h"
+#include "launch/cli/request/request_cluster.h"
 #include "launch/cli/request/request_configured.h"
 #include "launch/cli/request/request_direct.h"
 #include "launch/cli/request/request_fabric.h"
@@ -197,6 +199,15 @@ static int want_absolute(const char *option, const char *path, struct error *err
     return 0;
 }
 
+static int check_tmpdir(const char *text, struct error *error)
+{
+    int rc = text != NULL ? node_text_check(text, error) : 0;
+
+    if (rc < 0)
+        error_prefix(error, "option --tmpdir");
+    return rc;
+}
+
 static int check_together(const struct request_settings *settings, struct error *error)
 {
     int rc = 0;
@@ -208,7 +219,7 @@ static int check_together(const struct request_settings *settings, struct error 
     if (rc == 0)
         rc = want_absolute("--banyand", settings->banyand, error);
     if (rc == 0)
-        rc = want_absolute("--tmpdir", settings->tmpdir, error);
+        rc = check_tmpdir(settings->tmpdir, error);
     if (rc == 0)
         rc = want_absolute("--record", settings->record, error);
     if (rc == 0)
@@ -231,7 +242,7 @@ static void name_session(struct instance_spec *instance, const struct request_op
 
 static void choose_virtual_base(struct instance_spec *instance, const struct request_ops *ops)
 {
-    const char *tmpdir = instance->tmpdir;
+    const char *tmpdir = instance->own_tmpdir;
 
     assert(instance->session[0] != '\0');
     if (tmpdir == NULL)
@@ -340,7 +351,10 @@ static int make_instance(const struct request_settings *settings, const struct r
     instance->log_level = (uint8_t)levels[settings->verbose < 2 ? settings->verbose : 2];
     instance->banyand =
         memory_copy_string(settings->banyand != NULL ? settings->banyand : ops->banyand);
-    instance->tmpdir = copy_or_null(settings->tmpdir);
+    instance->tmpdir =
+        request_cluster_tmpdir(ops->configured != NULL ? &ops->configured->site : NULL,
+                               &nodes->allocation, settings->tmpdir);
+    instance_spec_localize(instance, ""); /* of the root, which is here */
     instance->record = copy_or_null(settings->record);
     instance->log = copy_or_null(settings->log);
     if (instance->starter == STARTER_VIRTUAL)

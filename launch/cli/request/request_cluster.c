@@ -139,3 +139,59 @@ int request_cluster_starter(const struct site *site, const struct allocation *al
     }
     return rc;
 }
+
+/* ---- Directories ---- */
+
+static int has_cluster(const struct allocation *allocation, const char *cluster)
+{
+    size_t bytes = strlen(cluster);
+
+    for (uint32_t i = 0; i < hostlist_runs(allocation->names); i++) {
+        struct host_run run = hostlist_run(allocation->names, i);
+
+        if (run.prefix_bytes > bytes && memcmp(run.prefix, cluster, bytes) == 0 &&
+            run.prefix[bytes] == '/')
+            return 1;
+    }
+    return 0;
+}
+
+/* "west/=/local", "west/q[512-519]=/nvme". */
+static void put_tmpdir(const struct site *site, const struct site_section *section,
+                       struct buffer *out)
+{
+    struct hostlist *names = hostlist_create(), *whole = hostlist_create();
+
+    site_names(site, section, names);
+    if (section->kind == NULL ||
+        (hostlist_count(names) > 0 && cell_add_names(section->cluster, names, whole, NULL) == 0)) {
+        if (out->length_bytes > 0)
+            buffer_append_string(out, ";");
+        if (section->kind == NULL)
+            buffer_printf(out, "%s/", section->cluster);
+        else
+            hostlist_print(whole, out);
+        buffer_printf(out, "=%s", section->values[SITE_TMPDIR]);
+    }
+    hostlist_destroy(names);
+    hostlist_destroy(whole);
+}
+
+char *request_cluster_tmpdir(const struct site *site, const struct allocation *allocation,
+                             const char *given)
+{
+    struct buffer text = {0};
+    char *made;
+
+    for (uint32_t i = 0; site != NULL && i < site->count; i++) {
+        const struct site_section *section = &site->sections[i];
+
+        if (section->values[SITE_TMPDIR] != NULL && has_cluster(allocation, section->cluster))
+            put_tmpdir(site, section, &text);
+    }
+    if (given != NULL)
+        buffer_printf(&text, "%s%s", text.length_bytes > 0 ? ";" : "", given);
+    made = text.length_bytes > 0 ? memory_copy_string(buffer_string(&text)) : NULL;
+    buffer_fini(&text);
+    return made;
+}

@@ -19,5 +19,9 @@ char *request_cluster_agent(const struct site *site, const struct site_section *
 int request_cluster_starter(const struct site *site, const struct allocation *allocation,
                             struct request_settings *settings, char **ret_agent,
                             struct error *error);
+/* The text of --tmpdir (alloc/node_text.h) after the directories of the clusters that have the nodes, so that
+ * it has precedence; given NULL: none.  NULL if there is neither; the caller's to free(). */
+char *request_cluster_tmpdir(const struct site *site, const struct allocation *allocation,
+                             const char *given);
 
 #endif

@@ -523,7 +523,8 @@ const struct option_rule run_rules[] = {
      .name = "tmpdir",
      .value = "DIR",
      FIELD(tmpdir),
-     .help = "directory for temporary files on the nodes (default: $TMPDIR there, or /tmp)"},
+     .help = "directory for temporary files on the nodes (default: $TMPDIR there, or /tmp); "
+             "\"/a;n[1-4]=/b\" gives some nodes another"},
     {.kind = OPTION_TEXT,
      .name = "record",
      .value = "DIR",

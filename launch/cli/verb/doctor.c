@@ -123,7 +123,7 @@ static void on_root_ended(void *context)
 
     if (WIFSIGNALED(visit->root.wait_status)) {
         say_to_user("the root was killed; everything it started is being killed");
-        (void)session_clean(visit->request->instance.session, visit->request->instance.tmpdir,
+        (void)session_clean(visit->request->instance.session, visit->request->instance.own_tmpdir,
                             NULL);
         if (visit->channel != NULL)
             close_channel(visit);

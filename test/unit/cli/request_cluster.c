@@ -43,8 +43,23 @@ static void chooses(const char *hosts, struct request_settings settings, const c
     allocation_fini(&allocation);
 }
 
+static void directory_is(const char *hosts, const char *given, const char *expected)
+{
+    const struct allocation_base base = {.site = &site};
+    struct allocation allocation;
+    char *text;
+
+    allocation_init(&allocation);
+    is_int(allocation_parse_hosts_of(&allocation, hosts, &base, &error), 0, "%s", hosts);
+    text = request_cluster_tmpdir(&site, &allocation, given);
+    is_string(text, expected, "the directories of %s", hosts);
+    free(text);
+    allocation_fini(&allocation);
+}
+
 int main(void)
 {
+    uint32_t kind;
     const struct request_settings nothing = {.help = 0};
 
     set("west", SITE_NODES, "q[1-4]");
@@ -69,6 +84,15 @@ int main(void)
     chooses("west/q1", (struct request_settings){.starter = "flux"},
             "the starter flux cannot reach nodes that are named by their cluster: give --starter "
             "ssh, or request the nodes with --alloc");
+    set("west", SITE_TMPDIR, "/local");
+    is_int(site_open(&site, "west", "gpu", &kind, &error), 0, "a kind of nodes");
+    is_int(site_set(&site, kind, SITE_TMPDIR, "/nvme", "f:1", &error), 0, "has its directory");
+    directory_is("west/q1", NULL, "west/=/local");
+    is_int(site_set(&site, kind, SITE_NODES, "q[2-3]", "f:1", &error), 0, "and its nodes");
+    directory_is("east/q1,west/q1", NULL, "west/=/local;west/q[2-3]=/nvme");
+    directory_is("west/q1", "/mine", "west/=/local;west/q[2-3]=/nvme;/mine");
+    directory_is("east/q1", NULL, NULL);
+    directory_is("q1", "/mine", "/mine");
     site_fini(&site);
     return done_testing();
 }

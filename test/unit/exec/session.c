@@ -28,6 +28,7 @@ static void set_tmpdir(const char *path)
 {
     free(instance.tmpdir);
     instance.tmpdir = path != NULL ? memory_copy_string(path) : NULL;
+    instance_spec_localize(&instance, "n1");
 }
 
 static int exists(const char *path)

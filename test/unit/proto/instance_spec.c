@@ -67,7 +67,13 @@ static void test_instance(void)
     is_uint(copy.log_level, 3, "log level");
     is_uint(copy.secret[5], 0, "the secret does not travel with it");
     instance_spec_fini(&copy);
+    free(spec.tmpdir);
+    spec.tmpdir = memory_copy_string("/a;n[1-2]=/b");
+    instance_spec_localize(&spec, "n2");
+    is_string(spec.own_tmpdir, "/b", "a node's own directory");
     instance_spec_copy(&copy, &spec);
+    instance_spec_localize(&copy, "");
+    is_string(copy.own_tmpdir, "/a", "the root's");
     is_string(copy.agent, spec.agent, "a copy is equal");
     ok(copy.agent != spec.agent, "and its own");
     is_bytes(copy.secret, SECRET_BYTES, spec.secret, SECRET_BYTES, "with the secret");
