@@ -10,7 +10,7 @@
 
 #include <pmix.h>
 
-#define DEVICE_ITEMS 6
+#define DEVICE_ITEMS 7
 
 /* The array belongs to the value. */
 static void *load_array(size_t count, pmix_data_type_t type, pmix_value_t *ret_value)
@@ -41,6 +41,12 @@ int host_fabric_devices_count(const struct pmi_fabric_facts *facts, pmix_value_t
     return 0;
 }
 
+int host_fabric_dims(const struct pmi_fabric_facts *facts, pmix_value_t *ret_value)
+{
+    PMIX_VALUE_LOAD(ret_value, &facts->dims, PMIX_UINT32);
+    return 0;
+}
+
 int host_fabric_planes(const struct pmi_fabric_facts *facts, pmix_value_t *ret_value)
 {
     char **names;
@@ -63,6 +69,27 @@ int host_fabric_costs(const struct pmi_fabric_facts *facts, pmix_value_t *ret_va
     return 0;
 }
 
+/* A place in the tree of switches, in the logical view. */
+static void load_coordinates(const struct pmi_fabric_facts *facts,
+                             const struct pmi_fabric_device *device, pmix_info_t *item)
+{
+    pmix_geometry_t *geometry = memory_allocate_zeroed(sizeof(*geometry));
+    pmix_coord_t *coordinates = memory_allocate_zeroed(sizeof(*coordinates));
+
+    coordinates->view = PMIX_COORD_LOGICAL_VIEW;
+    coordinates->dims = facts->dims;
+    coordinates->coord = memory_copy(device->place, facts->dims * sizeof(*device->place));
+    geometry->fabric = facts->plane;
+    geometry->uuid = memory_copy_string(device->name);
+    geometry->osname = memory_copy_string(device->name);
+    geometry->coordinates = coordinates;
+    geometry->ncoords = 1;
+    PMIX_INFO_CONSTRUCT(item);
+    PMIX_LOAD_KEY(item->key, PMIX_FABRIC_DEVICE_COORDINATES);
+    item->value.type = PMIX_GEOMETRY;
+    item->value.data.geometry = geometry;
+}
+
 static void load_device(const struct pmi_fabric_facts *facts,
                         const struct pmi_fabric_device *device, pmix_value_t *ret_value)
 {
@@ -74,6 +101,7 @@ static void load_device(const struct pmi_fabric_facts *facts,
     PMIX_INFO_LOAD(&items[3], PMIX_HOSTNAME, device->node, PMIX_STRING);
     PMIX_INFO_LOAD(&items[4], PMIX_FABRIC_SWITCH, device->switch_name, PMIX_STRING);
     PMIX_INFO_LOAD(&items[5], PMIX_FABRIC_PLANE, facts->planes[facts->plane], PMIX_STRING);
+    load_coordinates(facts, device, &items[6]);
 }
 
 int host_fabric_devices(const struct pmi_fabric_facts *facts, pmix_value_t *ret_value)

@@ -524,6 +524,12 @@ static int value_devices_count(const struct host_query_scope *scope,
     return host_fabric_devices_count(facts->fabric, ret_value);
 }
 
+static int value_dims(const struct host_query_scope *scope, const struct host_query_facts *facts,
+                      pmix_value_t *ret_value)
+{
+    return host_fabric_dims(facts->fabric, ret_value);
+}
+
 static int value_costs(const struct host_query_scope *scope, const struct host_query_facts *facts,
                        pmix_value_t *ret_value)
 {
@@ -589,6 +595,7 @@ static const struct {
     {PMIX_FABRIC_PLANE, value_planes, NEEDS_FABRIC, ""},
     {PMIX_FABRIC_INDEX, value_fabric_index, NEEDS_FABRIC, PMIX_FABRIC_PLANE},
     {PMIX_FABRIC_NUM_DEVICES, value_devices_count, NEEDS_FABRIC, PMIX_FABRIC_PLANE},
+    {PMIX_FABRIC_DIMS, value_dims, NEEDS_FABRIC, PMIX_FABRIC_PLANE},
     {PMIX_FABRIC_COST_MATRIX, value_costs, NEEDS_COSTS, OF_DEVICES},
     {PMIX_FABRIC_DEVICES, value_devices, NEEDS_DEVICES, OF_DEVICES},
     {PMIX_FABRIC_DEVICE, value_device, NEEDS_DEVICES, OF_DEVICES},

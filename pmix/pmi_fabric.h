@@ -17,6 +17,7 @@
 
 #define PMI_FABRIC_ALL         UINT32_MAX /* every device of the plane */
 #define PMI_FABRIC_NAME_MAX    255u
+#define PMI_FABRIC_DIMS_MAX    64u
 #define PMI_FABRIC_PLANES_MAX  4096u  /* more are not named */
 #define PMI_FABRIC_MATRIX_MAX  2048u  /* devices of which all rows are given at once: 8 MiB */
 #define PMI_FABRIC_DEVICES_MAX 32768u /* likewise described */
@@ -35,9 +36,12 @@ struct pmi_fabric_query {
     char *node;        /* NULL: of any node */
 };
 
-/* Owns its strings. */
+/* Owns what it points to. */
 struct pmi_fabric_device {
     uint32_t index;
+    uint32_t *
+        place; /* `dims` numbers: of the switches from the top down to its own, each among those with the same
+                        parent, then zeros; the last is its own number on its switch */
     char *name;
     char *node;
     char *switch_name; /* it is connected to */
@@ -51,7 +55,7 @@ struct pmi_fabric_facts {
     uint32_t planes_count;
     uint32_t plane;   /* what follows is about this one */
     uint32_t devices; /* its number of them */
-    uint32_t levels;  /* of switches, in all planes */
+    uint32_t dims;    /* of places: the levels of switches, in all planes, and one */
     uint8_t
         is_cut; /* more was asked for than is given at once: the list of devices or the matrix is empty */
     struct pmi_fabric_device *list;

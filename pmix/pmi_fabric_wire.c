@@ -54,6 +54,7 @@ void pmi_fabric_facts_fini(struct pmi_fabric_facts *facts)
     for (uint32_t i = 0; i < facts->planes_count; i++)
         free(facts->planes[i]);
     for (uint32_t i = 0; i < facts->list_count; i++) {
+        free(facts->list[i].place);
         free(facts->list[i].name);
         free(facts->list[i].node);
         free(facts->list[i].switch_name);
@@ -68,12 +69,13 @@ void pmi_fabric_facts_fini(struct pmi_fabric_facts *facts)
 void pmi_fabric_facts_encode(const struct pmi_fabric_facts *facts, struct buffer *out)
 {
     assert(facts->plane < facts->planes_count && facts->is_cut <= 1);
+    assert(facts->dims <= PMI_FABRIC_DIMS_MAX);
     wire_put_varint(out, facts->planes_count);
     for (uint32_t i = 0; i < facts->planes_count; i++)
         wire_put_string(out, facts->planes[i]);
     wire_put_varint(out, facts->plane);
     wire_put_varint(out, facts->devices);
-    wire_put_varint(out, facts->levels);
+    wire_put_varint(out, facts->dims);
     wire_put_u8(out, facts->is_cut);
     wire_put_varint(out, facts->list_count);
     for (uint32_t i = 0; i < facts->list_count; i++) {
@@ -83,6 +85,8 @@ void pmi_fabric_facts_encode(const struct pmi_fabric_facts *facts, struct buffer
         wire_put_string(out, facts->list[i].switch_name);
         wire_put_u16(out, facts->list[i].up);
         wire_put_u16(out, facts->list[i].down);
+        for (uint32_t j = 0; j < facts->dims; j++)
+            wire_put_varint(out, facts->list[i].place[j]);
     }
     wire_put_varint(out, facts->rows_count);
     for (uint32_t i = 0; i < facts->rows_count; i++) {
@@ -116,7 +120,7 @@ static void get_planes(struct wire_reader *reader, struct pmi_fabric_facts *fact
 
 static void get_list(struct wire_reader *reader, struct pmi_fabric_facts *facts)
 {
-    facts->list_count = get_count(reader, DEVICE_BYTES_MIN);
+    facts->list_count = get_count(reader, DEVICE_BYTES_MIN + facts->dims);
     facts->list = memory_allocate_zeroed(facts->list_count * sizeof(*facts->list));
     for (uint32_t i = 0; i < facts->list_count; i++) {
         struct pmi_fabric_device *device = &facts->list[i];
@@ -127,6 +131,9 @@ static void get_list(struct wire_reader *reader, struct pmi_fabric_facts *facts)
         device->switch_name = wire_get_string(reader, PMI_FABRIC_NAME_MAX);
         device->up = wire_get_u16(reader);
         device->down = wire_get_u16(reader);
+        device->place = memory_allocate_zeroed(facts->dims * sizeof(*device->place));
+        for (uint32_t j = 0; j < facts->dims; j++)
+            device->place[j] = get_number(reader);
         if (device->index >= facts->devices)
             wire_fail(reader);
     }
@@ -155,7 +162,7 @@ int pmi_fabric_facts_decode(struct pmi_fabric_facts *ret_facts, const void *data
     wire_reader_init(&reader, data, bytes);
     get_planes(&reader, &facts);
     facts.devices = get_number(&reader);
-    facts.levels = get_number(&reader);
+    facts.dims = (uint32_t)wire_get_varint_max(&reader, PMI_FABRIC_DIMS_MAX);
     facts.is_cut = wire_get_u8(&reader);
     if (facts.is_cut > 1)
         wire_fail(&reader);

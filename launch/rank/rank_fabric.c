@@ -74,9 +74,51 @@ static void add_planes(const struct fabric_model *model, struct pmi_fabric_facts
         facts->planes[i] = memory_copy_string(fabric_model_name(model, model->planes[i]));
 }
 
+/* Of each switch and vertex, how many before it have the same switch above them. */
+struct numbers {
+    uint32_t *switches;
+    uint32_t *vertices;
+};
+
+static struct numbers number_all(const struct fabric_model *model)
+{
+    uint32_t *below = memory_allocate_zeroed((model->switches_count + 1) * sizeof(*below));
+    struct numbers numbers = {
+        .switches = memory_allocate(model->switches_count * sizeof(*numbers.switches)),
+        .vertices = memory_allocate(model->vertices_count * sizeof(*numbers.vertices))};
+
+    for (uint32_t i = 0; i < model->switches_count; i++) {
+        uint32_t parent = model->switches[i].parent;
+
+        numbers.switches[i] = below[parent == FABRIC_NONE ? model->switches_count : parent]++;
+    }
+    for (uint32_t i = 0; i < model->switches_count; i++)
+        below[i] = 0;
+    for (uint32_t i = 0; i < model->vertices_count; i++)
+        numbers.vertices[i] = below[model->vertices[i].top]++;
+    free(below);
+    return numbers;
+}
+
+static uint32_t *place_of(const struct fabric_model *model, const struct numbers *numbers,
+                          uint32_t vertex, uint32_t dims)
+{
+    uint32_t *place = memory_allocate_zeroed(dims * sizeof(*place));
+
+    for (uint32_t at = model->vertices[vertex].top; at != FABRIC_NONE;
+         at = model->switches[at].parent) {
+        assert(model->switches[at].depth + 1u < dims);
+        place[model->switches[at].depth] = numbers->switches[at];
+    }
+    place[dims - 1] = numbers->vertices[vertex];
+    return place;
+}
+
 static void add_devices(const struct fabric_model *model, const struct choice *choice,
                         struct pmi_fabric_facts *facts)
 {
+    struct numbers numbers = number_all(model);
+
     facts->list_count = choice->meant_count;
     facts->list = memory_allocate_zeroed(facts->list_count * sizeof(*facts->list));
     for (uint32_t i = 0; i < facts->list_count; i++) {
@@ -85,6 +127,7 @@ static void add_devices(const struct fabric_model *model, const struct choice *c
 
         facts->list[i] = (struct pmi_fabric_device){
             .index = number,
+            .place = place_of(model, &numbers, choice->vertices[number], facts->dims),
             .name = memory_copy_string(fabric_model_name(model, vertex->name)),
             .node = memory_copy_string(fabric_model_name(model, model->nodes[vertex->node])),
             .switch_name =
@@ -93,6 +136,8 @@ static void add_devices(const struct fabric_model *model, const struct choice *c
             .down = vertex->link.down,
         };
     }
+    free(numbers.switches);
+    free(numbers.vertices);
 }
 
 /* Neighbours in the plane are made together. */
@@ -118,7 +163,7 @@ static void describe(const struct fabric_model *model, const struct pmi_fabric_q
                      const struct choice *choice, struct buffer *answer)
 {
     struct pmi_fabric_facts facts = {
-        .plane = choice->plane, .devices = choice->count, .levels = fabric_model_levels(model)};
+        .plane = choice->plane, .devices = choice->count, .dims = fabric_model_levels(model) + 1};
     uint64_t costs = (uint64_t)choice->meant_count * choice->count;
 
     add_planes(model, &facts);

@@ -95,12 +95,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
 static void sample_fabric(struct buffer *sample)
 {
     char plane[] = "A", name[] = "n1", *planes[] = {plane};
-    struct pmi_fabric_device device = {.name = name, .node = name, .switch_name = name};
+    uint32_t place[] = {0, 1};
+    struct pmi_fabric_device device = {
+        .place = place, .name = name, .node = name, .switch_name = name};
     uint32_t row = 1;
     uint16_t costs[] = {4, 0};
     struct pmi_fabric_facts facts = {.planes = planes,
                                      .planes_count = 1,
                                      .devices = 2,
+                                     .dims = 2,
                                      .list = &device,
                                      .list_count = 1,
                                      .rows = &row,

@@ -70,13 +70,15 @@ ask: NOT-SUPPORTED" "without a description there is no fabric" --virtual-nodes 1
 
 said "pmix.fab.nverts: 4
 ask: SUCCESS
+pmix.fab.dims: 3
+ask: SUCCESS
 pmix.fab.idx: 0
 ask: SUCCESS
 pmix.fab.plane: ''
 ask: SUCCESS
 pmix.fab.cm:
 $(costs 'v[1-3]')
-ask: SUCCESS" "the numbers and the matrix" "${three[@]}" -- r1:ask:pmix.fab.nverts r1:ask:pmix.fab.idx r1:ask:pmix.fab.plane \
+ask: SUCCESS" "the numbers and the matrix" "${three[@]}" -- r1:ask:pmix.fab.nverts r1:ask:pmix.fab.dims r1:ask:pmix.fab.idx r1:ask:pmix.fab.plane \
     r1:ask:pmix.fab.cm fence
 said "pmix.fab.cm:
 $(costs 'v[1-3]' | sed -n 4p)
@@ -87,14 +89,14 @@ said "pmix.fab.cm:
 $(costs 'v[1-3]' | sed -n 3,4p | paste -s -d ,)
 ask: SUCCESS" "the rows of a node" "${three[@]}" -- "r1:ask:pmix.fab.cm;pmix.hname=v3" fence
 said "pmix.fab.devs: 4
-pmix.fabdev: v1 v1 0 v1 s1 
-pmix.fabdev: v2 v2 1 v2 s1 
-pmix.fabdev: v3:a v3:a 2 v3 s2 
-pmix.fabdev: v3:b v3:b 3 v3 s2 
+pmix.fabdev: v1 v1 0 v1 s1  at:0.0.0
+pmix.fabdev: v2 v2 1 v2 s1  at:0.0.1
+pmix.fabdev: v3:a v3:a 2 v3 s2  at:0.1.0
+pmix.fabdev: v3:b v3:b 3 v3 s2  at:0.1.1
 ask: SUCCESS
-pmix.fabdev: v3:b v3:b 3 v3 s2 
+pmix.fabdev: v3:b v3:b 3 v3 s2  at:0.1.1
 ask: SUCCESS
-pmix.fabdev: v2 v2 1 v2 s1 
+pmix.fabdev: v2 v2 1 v2 s1  at:0.0.1
 ask: SUCCESS
 ask: NOT-FOUND
 ask: BAD-PARAM" "the devices, one by its name and by its number, none that there is not, not all as one" "${three[@]}" -- \
@@ -179,7 +181,7 @@ is "$(unset "${!PMIX_@}"; timeout 300 "$program" "tool:$file" register update \
 $(answer 'v[1-3]' 4)
 update: SUCCESS
 $(answer 'v[1-3]' 4)
-pmix.fabdev: v3:b v3:b 3 v3 s2 
+pmix.fabdev: v3:b v3:b 3 v3 s2  at:0.1.1
 ask: SUCCESS
 deregister: SUCCESS" "a tool has what the processes have"
 touch "$scratch/gone"

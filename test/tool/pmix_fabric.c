@@ -50,6 +50,15 @@ static void print_costs(const pmix_data_array_t *array)
     printf("\n");
 }
 
+static void print_place(const pmix_geometry_t *geometry)
+{
+    const pmix_coord_t *place = geometry->coordinates;
+
+    printf(" %s:", geometry->ncoords == 1 && place->view == PMIX_COORD_LOGICAL_VIEW ? "at" : "?");
+    for (size_t i = 0; geometry->ncoords == 1 && i < place->dims; i++)
+        printf("%s%u", i > 0 ? "." : "", place->coord[i]);
+}
+
 static void print_infos(const pmix_data_array_t *array)
 {
     const pmix_info_t *items = array->array;
@@ -61,6 +70,8 @@ static void print_infos(const pmix_data_array_t *array)
             printf(" %u", items[i].value.data.uint32);
         else if (items[i].value.type == PMIX_DATA_ARRAY) /* a device of several */
             print_value(items[i].key, &items[i].value);
+        else if (items[i].value.type == PMIX_GEOMETRY)
+            print_place(items[i].value.data.geometry);
     }
     if (array->size == 0 || items[0].value.type != PMIX_DATA_ARRAY)
         printf("\n");
@@ -90,6 +101,8 @@ static void print_value(const char *key, const pmix_value_t *value)
 {
     if (value->type == PMIX_STRING)
         printf("%s: %s\n", key, value->data.string);
+    else if (value->type == PMIX_UINT32)
+        printf("%s: %u\n", key, value->data.uint32);
     else if (value->type == PMIX_SIZE)
         printf("%s: %zu\n", key, value->data.size);
     else if (value->type == PMIX_DATA_ARRAY && value->data.darray != NULL)

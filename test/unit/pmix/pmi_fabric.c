@@ -39,12 +39,13 @@ static void test_question(void)
 
 static void describe(struct pmi_fabric_facts *facts)
 {
+    static const uint32_t place[] = {0, 300};
     static const uint16_t costs[] = {0, 5, 65535, 9, 0, 1};
 
     *facts = (struct pmi_fabric_facts){.planes_count = 2,
                                        .plane = 1,
                                        .devices = 3,
-                                       .levels = 2,
+                                       .dims = 2,
                                        .is_cut = 1,
                                        .list_count = 1,
                                        .rows_count = 2};
@@ -58,6 +59,7 @@ static void describe(struct pmi_fabric_facts *facts)
                                                 .switch_name = memory_copy_string("s"),
                                                 .up = 1,
                                                 .down = 2};
+    facts->list[0].place = memory_copy(place, sizeof(place));
     facts->rows = memory_allocate_zeroed(2 * sizeof(*facts->rows));
     facts->rows[1] = 2;
     facts->costs = memory_copy(costs, sizeof(costs));
@@ -74,12 +76,13 @@ static void test_answer(void)
         if (pmi_fabric_facts_decode(&taken, text.data, bytes) != -EBADMSG)
             fail("%zu bytes of an answer are taken for one", bytes);
     is_int(pmi_fabric_facts_decode(&taken, text.data, text.length_bytes), 0, "an answer arrives");
-    ok(taken.planes_count == 2 && taken.plane == 1 && taken.devices == 3 && taken.levels == 2 &&
+    ok(taken.planes_count == 2 && taken.plane == 1 && taken.devices == 3 && taken.dims == 2 &&
            taken.is_cut == 1,
        "with its numbers");
     is_string(taken.planes[1], "hsn", "the planes");
     ok(taken.list_count == 1 && taken.list[0].index == 2 && taken.list[0].up == 1 &&
-           taken.list[0].down == 2 && strcmp(taken.list[0].switch_name, "s") == 0,
+           taken.list[0].down == 2 && taken.list[0].place[1] == 300 &&
+           strcmp(taken.list[0].switch_name, "s") == 0,
        "a device");
     ok(taken.rows_count == 2 && taken.rows[1] == 2 &&
            memcmp(taken.costs, facts.costs, 6 * sizeof(*facts.costs)) == 0,

@@ -90,12 +90,16 @@ static void test_devices(void)
     ok(facts.list_count == 1 && facts.list[0].index == 2 && facts.list[0].up == 7 &&
            strcmp(facts.list[0].node, "n2") == 0 && strcmp(facts.list[0].switch_name, "a") == 0,
        "with its number in the plane, node and switch");
+    ok(facts.dims == 2 && facts.list[0].place[0] == 0 && facts.list[0].place[1] == 2,
+       "and its place: the third on the first switch");
     pmi_fabric_facts_fini(&facts);
     query.device_name = NULL;
     query.plane_index = 1;
     is_int(ask(&query, &facts), 0, "those of another plane by its number");
     ok(facts.list_count == 1 && strcmp(facts.list[0].name, "b2") == 0 && facts.devices == 1,
        "are others");
+    ok(facts.list_count == 1 && facts.list[0].place[0] == 1 && facts.list[0].place[1] == 0,
+       "the first on the second switch");
     pmi_fabric_facts_fini(&facts);
 }
 
@@ -130,6 +134,13 @@ static void test_limits(void)
     ok(facts.devices == 2080 && facts.rows_count == 0 && facts.is_cut, "without the matrix");
     pmi_fabric_facts_fini(&facts);
     query.device = 2079;
+    query.parts = PMI_FABRIC_DEVICES;
+    is_int(ask(&query, &facts), 0, "the last");
+    ok(facts.dims == 3 && facts.list_count == 1 && facts.list[0].place[0] == 0 &&
+           facts.list[0].place[1] == 64 && facts.list[0].place[2] == 31,
+       "has a place in three dimensions");
+    pmi_fabric_facts_fini(&facts);
+    query.parts = PMI_FABRIC_COSTS;
     is_int(ask(&query, &facts), 0, "a row of it");
     ok(facts.rows_count == 1 && facts.costs[0] == 4 && facts.costs[2079] == 0 && !facts.is_cut,
        "is there");
