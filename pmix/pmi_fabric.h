@@ -19,7 +19,7 @@
 #define PMI_FABRIC_NAME_MAX    255u
 #define PMI_FABRIC_DIMS_MAX    64u
 #define PMI_FABRIC_PLANES_MAX  4096u  /* more are not named */
-#define PMI_FABRIC_MATRIX_MAX  2048u  /* devices of which all rows are given at once: 8 MiB */
+#define PMI_FABRIC_MATRIX_MAX  1024u  /* devices of which all rows are given at once: 2 MiB */
 #define PMI_FABRIC_DEVICES_MAX 32768u /* likewise described */
 
 /* Parts of an answer. */
