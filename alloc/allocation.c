@@ -24,6 +24,7 @@ void allocation_fini(struct allocation *allocation)
 {
     hostlist_destroy(allocation->names);
     free(allocation->runs);
+    node_order_destroy(allocation->order);
     *allocation = (struct allocation){.names = NULL};
 }
 
@@ -49,6 +50,24 @@ uint32_t allocation_slots_of(const struct allocation *allocation, uint32_t index
     for (; index >= run->nodes; run++)
         index -= run->nodes;
     return run->slots;
+}
+
+/* Neighbours stay neighbours where they can, so most names are appended by the run. */
+struct hostlist *allocation_tree_names(const struct allocation *allocation)
+{
+    uint32_t nodes = allocation_nodes(allocation);
+    struct hostlist *names = hostlist_create();
+
+    assert(node_order_count(allocation->order) <= nodes);
+    for (uint32_t at = 0; at < nodes;) {
+        uint32_t count;
+        uint32_t node = node_order_stretch(allocation->order, at, &count);
+
+        count = count < nodes - at ? count : nodes - at;
+        hostlist_append_slice(names, allocation->names, node, count);
+        at += count;
+    }
+    return names;
 }
 
 static void slots_append(struct allocation *allocation, uint32_t nodes, uint32_t slots)
@@ -79,6 +98,7 @@ void allocation_copy(struct allocation *ret_copy, const struct allocation *sourc
     copy.runs = NULL;
     copy.runs_count = copy.runs_capacity = 0;
     copy.trace = NULL;
+    copy.order = node_order_copy(source->order);
     allocation_append(&copy, source);
     *ret_copy = copy;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The nodes a run may use, in their order, and how many slots each gives.  Index i (from 0) is
- * place i + 1 of the tree.  Names are a hostlist and slots are run-length coded, so a regular
+ * place i + 1 of the tree, unless that has another order (node_order.h).  Names are a hostlist and slots are run-length coded, so a regular
  * machine of any size costs a few hundred bytes.
  */
 #ifndef ALLOC_ALLOCATION_H
@@ -11,6 +11,7 @@
 
 #include "alloc/allocation_trace.h"
 #include "alloc/hostlist.h"
+#include "alloc/node_order.h"
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/ranges.h"
@@ -32,6 +33,7 @@ struct allocation {
     uint32_t runs_capacity;
     char
         user[ALLOCATION_USER_BYTES]; /* who to be on the nodes: "user@"; "": nobody in particular */
+    struct node_order *order;        /* in the tree; NULL: as here.  Its own; views borrow it */
     struct allocation_trace *trace;  /* borrowed; NULL: nobody asks where counts come from */
     uint32_t cpus;         /* of each process, as the scheduler has it; 0: it does not say */
     const char *cpus_from; /* the variable that says so; a constant */
@@ -47,6 +49,8 @@ void allocation_append(struct allocation *allocation, const struct allocation *a
 uint32_t allocation_nodes(const struct allocation *allocation);
 uint64_t allocation_slots(const struct allocation *allocation);
 uint32_t allocation_slots_of(const struct allocation *allocation, uint32_t index); /* O(runs) */
+/* The names in their order in the tree, the caller's. */
+struct hostlist *allocation_tree_names(const struct allocation *allocation);
 /* Adds a node, or adds slots to the node of that name (up to ALLOCATION_SLOTS_MAX).  O(runs of
  * names): who adds many names goes through the parsers below, which keep an index. */
 void allocation_add(struct allocation *allocation, const char *name, uint32_t slots);
@@ -90,7 +94,7 @@ void allocation_set_slots(struct allocation *allocation, uint32_t slots);
 /* The last nodes give no slots. */
 void allocation_clear_last(struct allocation *allocation, uint32_t nodes);
 
-/* Roster form: names (compressed text) and slot runs; not the origin. */
+/* Roster form: names (compressed text), slot runs and the order; not the origin. */
 void allocation_encode(const struct allocation *allocation, struct buffer *out);
 /* 0 or -EBADMSG; initialises ret_allocation, which is empty on failure.  That names differ is the
  * encoder's word: a check would cost every daemon O(nodes). */

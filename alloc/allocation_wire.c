@@ -20,6 +20,8 @@ void allocation_encode(const struct allocation *allocation, struct buffer *out)
         wire_put_varint(out, allocation->runs[i].nodes);
         wire_put_varint(out, allocation->runs[i].slots);
     }
+    wire_put_varint(out, node_order_count(allocation->order));
+    node_order_encode(allocation->order, out);
 }
 
 /* The runs must cover the names exactly; neighbours that do not differ would be a second encoding
@@ -47,6 +49,16 @@ static void runs_decode(struct allocation *allocation, struct wire_reader *reade
         wire_fail(reader);
 }
 
+/* Nodes that have been added come after those that the order has. */
+static void order_decode(struct allocation *allocation, struct wire_reader *reader)
+{
+    uint32_t count = (uint32_t)wire_get_varint_max(reader, hostlist_count(allocation->names));
+
+    if (node_order_decode(reader, 0, count, 1, &allocation->order) < 0 ||
+        node_order_count(allocation->order) != count)
+        wire_fail(reader);
+}
+
 int allocation_decode(struct allocation *ret_allocation, struct wire_reader *reader)
 {
     struct wire_bytes names = wire_get_bytes(reader, NAMES_TEXT_BYTES_MAX);
@@ -59,6 +71,8 @@ int allocation_decode(struct allocation *ret_allocation, struct wire_reader *rea
         wire_fail(reader);
     else
         runs_decode(ret_allocation, reader);
+    if (wire_status(reader) == 0)
+        order_decode(ret_allocation, reader);
     if (wire_status(reader) == 0)
         return 0;
     allocation_fini(ret_allocation);
