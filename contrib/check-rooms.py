@@ -35,7 +35,7 @@ MAY_INCLUDE = {
     "launch/cli/client": BELOW_CLI + ["launch/cli/option", "launch/cli/request",
                                       "launch/daemon/root.h"],
     "launch/cli/remote": BELOW_CLI + ["launch/cli/option", "launch/cli/request"],
-    "launch/cli/sim": BELOW_CLI + ["launch/cli/option", "launch/cli/request"],
+    "launch/cli/sim": BELOW_CLI + ["launch/cli/option", "launch/cli/request", "fabric/topology"],
     "launch/cli/verb": BELOW_CLI + ["launch/cli/option", "launch/cli/request", "launch/cli/client",
                                     "launch/cli/remote", "launch/cli/sim", "fabric/topology"],
 }

@@ -140,6 +140,7 @@ static void start_heir(struct daemon_core *core, uint32_t place)
 {
     struct tree tree = {.places = core->spec->places, .radix = core->spec->radix};
 
+    place = daemon_core_shape_tree(core, place);
     for (uint32_t i = 0; i < tree_cut_count(&tree, core->range); i++) {
         struct range range = tree_cut(&tree, core->range, i);
 
@@ -173,8 +174,7 @@ static void on_line(struct daemon_core *core, const struct daemon_event *event)
         daemon_core_text(core, 0, LOG_LEVEL_WARNING, event->text);
         return;
     }
-    line = memory_printf("%s: %s", core->ops->starter->name(core->context, event->place, name),
-                         event->text);
+    line = memory_printf("%s: %s", daemon_core_shape_name(core, event->place, name), event->text);
     daemon_core_text(core, 0, LOG_LEVEL_WARNING, line);
     free(line);
 }
@@ -418,12 +418,35 @@ static daemon_event_handler *const handlers[DAEMON_EVENT_KIND_COUNT] = {
     [DAEMON_EVENT_FINISHED] = on_finished,
 };
 
-static void run_handler(struct daemon_core *core, const struct daemon_event *event)
+static void handle_event(struct daemon_core *core, const struct daemon_event *event)
 {
     assert(event->kind < DAEMON_EVENT_KIND_COUNT && handlers[event->kind] != NULL);
     if (core->spec->log != NULL)
         daemon_core_log(core, event);
     handlers[event->kind](core, event);
+}
+
+/* As handle_event, in an instance whose tree does not go by the allocation. */
+static void handle_shaped(struct daemon_core *core, const struct daemon_event *event)
+{
+    struct daemon_shaped_event shaped;
+
+    if (daemon_core_shape_event(core, event, &shaped)) {
+        handle_event(core, &shaped.event);
+        daemon_core_shape_event_fini(&shaped);
+    }
+    if (daemon_core_shape_losses(core, &shaped)) {
+        handle_event(core, &shaped.event);
+        daemon_core_shape_event_fini(&shaped);
+    }
+}
+
+static void run_handler(struct daemon_core *core, const struct daemon_event *event)
+{
+    if (core->order == NULL)
+        handle_event(core, event);
+    else
+        handle_shaped(core, event);
 }
 
 static void run_kept(struct daemon_core *core)
@@ -462,6 +485,7 @@ struct daemon_core *daemon_core_create(const struct daemon_core_config *config)
     core->spec = config->spec;
     core->range = config->range;
     core->place = config->place;
+    core->order = config->order;
     list_init(&core->pullers);
     list_init(&core->flows);
     daemon_core_input_open(core);
@@ -488,6 +512,8 @@ void daemon_core_attach(struct daemon_core *core, const struct daemon_tree_ops *
     assert(core->tree == NULL && ops != NULL);
     core->tree = ops;
     core->tree_context = tree;
+    if (core->order != NULL)
+        daemon_core_shape_attach(core);
 }
 
 void daemon_core_destroy(struct daemon_core *core)
@@ -510,6 +536,7 @@ void daemon_core_destroy(struct daemon_core *core)
     daemon_core_stage_close(core);
     names_destroy(core->names);
     ranges_fini(&core->lost);
+    ranges_fini(&core->early_losses);
     stall_report_destroy(core->stalls);
     clients_destroy(core->clients);
     instance_destroy(core->instance);
@@ -528,4 +555,16 @@ uint32_t daemon_core_request(struct daemon_core *core, uint32_t job, uint32_t pl
         core->requests = hash_map_create();
     (void)hash_map_put_u64(core->requests, id, (void *)(uintptr_t)job);
     return id;
+}
+
+void daemon_core_contribute(struct daemon_core *core, const struct operation_name *key,
+                            const struct ranges *places, struct message *message)
+{
+    core->tree->contribute(core->tree_context, key, places, message);
+}
+
+void daemon_core_reply(struct daemon_core *core, uint32_t source, uint32_t id,
+                       struct message *message)
+{
+    core->tree->reply(core->tree_context, source, id, message);
 }

@@ -247,7 +247,11 @@ struct daemon_ops {
 struct daemon_core_config {
     const struct instance_spec *spec; /* the caller's */
     uint32_t place;
-    struct range range;              /* this place and its subtree */
+    struct range range; /* in the tree: this place and its subtree */
+    /* The order of the nodes of the range in the tree, the caller's: then `place`, and all places in the core, go
+     * by the allocation.  Only operations of the starter, LINKED, UNLINKED and the endpoint have places of the
+     * tree (daemon_core_shape.c).  NULL: both are the same. */
+    const struct node_order *order;
     const struct allocation *roster; /* root; the caller's */
     enum instance_policy policy;     /* root */
     const char *directory;           /* root: of the instance; the caller's */
@@ -273,6 +277,11 @@ int daemon_core_notice_all(struct daemon_core *core, const void *data, size_t by
 /* Sends a request for a job's servers; DAEMON_EVENT_REPLY has the id. */
 uint32_t daemon_core_request(struct daemon_core *core, uint32_t job, uint32_t place,
                              struct message *message);
+/* Of a job's servers: as those of daemon_tree_ops. */
+void daemon_core_contribute(struct daemon_core *core, const struct operation_name *key,
+                            const struct ranges *places, struct message *message);
+void daemon_core_reply(struct daemon_core *core, uint32_t source, uint32_t id,
+                       struct message *message);
 
 /* Queries. */
 const struct instance *daemon_core_instance(const struct daemon_core *core);

@@ -35,8 +35,13 @@ struct daemon_core {
     const struct daemon_tree_ops *tree; /* NULL until it is attached */
     void *tree_context;
     const struct instance_spec *spec;
-    struct range range;
-    uint32_t place;
+    struct range range; /* of the tree's places */
+    uint32_t place;     /* by the allocation, as all others that are not said to be the tree's */
+    const struct node_order
+        *order; /* of the nodes of the range; NULL: the tree has that of the allocation */
+    const struct daemon_tree_ops *shaped_tree; /* with an order: those that `tree` translates for */
+    void *shaped_context;
+    struct ranges early_losses; /* the tree's places; with an order, until the roster is here */
     enum daemon_phase phase;
     uint64_t begun_ns; /* when it began to start others, and to join; 0: not yet */
     struct instance *instance;
@@ -77,6 +82,27 @@ static inline bool daemon_core_is_root(const struct daemon_core *core)
 
 /* daemon_core.c */
 void daemon_core_check(const struct daemon_core *core);
+
+/* daemon_core_shape.c: between the places by the allocation and those of the tree. */
+/* The tree's operations get its places. */
+void daemon_core_shape_attach(struct daemon_core *core);
+/* An event of the tree or of the starter as the core sees it, which lives until fini. */
+struct daemon_shaped_event {
+    struct daemon_event event;
+    struct ranges places;
+    struct endpoint_missing missing;
+};
+/* 0: it is not for the core, now or ever. */
+int daemon_core_shape_event(struct daemon_core *core, const struct daemon_event *event,
+                            struct daemon_shaped_event *ret_event);
+void daemon_core_shape_event_fini(struct daemon_shaped_event *event);
+/* The losses before the roster was here, once it is; 1 if there were some. */
+int daemon_core_shape_losses(struct daemon_core *core, struct daemon_shaped_event *ret_event);
+uint32_t daemon_core_shape_listed(const struct daemon_core *core, uint32_t tree_place);
+uint32_t daemon_core_shape_tree(const struct daemon_core *core, uint32_t place);
+/* As daemon_starter_ops.name. */
+const char *daemon_core_shape_name(const struct daemon_core *core, uint32_t place,
+                                   char name[HOST_NAME_BYTES_MAX + 1]);
 
 /* daemon_core_kept.c: events posted from within a step, handled when it is over, in their order. */
 void daemon_core_keep_event(struct daemon_core *core,

@@ -147,7 +147,7 @@ static void say_lost(struct daemon_core *core, struct puller *puller)
     puller->has_lost = 1;
     line = memory_printf(
         "a tool on %s reads the output of job %u too slowly: it does not get all of it",
-        core->ops->starter->name(core->context, puller->place, name), puller->job);
+        daemon_core_shape_name(core, puller->place, name), puller->job);
     daemon_core_text(core, puller->job, LOG_LEVEL_WARNING, line);
     free(line);
 }

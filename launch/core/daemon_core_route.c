@@ -290,7 +290,8 @@ void daemon_core_route_lost(struct daemon_core *core, const struct daemon_event 
     for (uint32_t i = 0; i < tree_cut_count(&tree, core->range); i++) {
         uint32_t head = tree_cut(&tree, core->range, i).first;
 
-        if (event->number == 0 && ranges_contains(event->places, head))
+        if (event->number == 0 &&
+            ranges_contains(event->places, daemon_core_shape_listed(core, head)))
             core->ops->starter->clean(core->context, head);
     }
     if (daemon_core_is_root(core))

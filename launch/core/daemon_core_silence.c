@@ -40,14 +40,16 @@ static char *line_of(const struct daemon_core *core, uint32_t place, uint64_t si
     double patience_s = core->spec->lease_ms / 2000.0;
     char node[HOST_NAME_BYTES_MAX + 1];
 
-    if (core->ops->starter->name(core->context, place, node)[0] == 0)
+    if (daemon_core_shape_name(core, place, node)[0] == 0)
         snprintf(node, sizeof(node), "node %u", place);
     if (silent_ns == 0)
         return memory_printf("%s is responding again", node);
     return memory_printf(
         "%s has not responded for %.0f s%s; it will be treated as lost after %.0f s", node,
         (double)silent_ns / (double)NS_PER_S,
-        process_state(core->ops->starter->state(core->context, place)), patience_s);
+        process_state(
+            core->ops->starter->state(core->context, daemon_core_shape_tree(core, place))),
+        patience_s);
 }
 
 void daemon_core_silence(struct daemon_core *core, uint32_t place, uint64_t silent_ns)

@@ -188,7 +188,7 @@ static void open_pmi_node(struct daemon *daemon)
         .session = &daemon->session,
         .session_id = daemon->record.instance.session,
         .node_name = daemon->record.name,
-        .place = daemon->record.place,
+        .place = boot_record_listed_place(&daemon->record),
         .server_main = pmi_process_main,
     };
 

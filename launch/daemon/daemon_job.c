@@ -79,7 +79,7 @@ static void rank_pmi_contribute(void *context, const struct operation_name *key,
 {
     struct daemon_job *job = context;
 
-    endpoint_contribute(job->daemon->endpoint, key, places, payload);
+    daemon_core_contribute(job->daemon->core, key, places, payload);
 }
 
 static void rank_pmi_cancel(void *context, const struct operation_name *key)
@@ -97,7 +97,7 @@ static uint32_t rank_pmi_send_request(void *context, uint32_t place, struct mess
 static void rank_pmi_send_reply(void *context, uint32_t source, uint32_t id,
                                 struct message *payload)
 {
-    endpoint_reply(((struct daemon_job *)context)->daemon->endpoint, source, id, payload);
+    daemon_core_reply(((struct daemon_job *)context)->daemon->core, source, id, payload);
 }
 
 static void rank_pmi_aborted(void *context, uint32_t index, int status, const char *message)
@@ -232,7 +232,7 @@ static void open_rank_pmi(struct daemon_job *job)
         .jobs_name = daemon->jobs_name,
         .node_name = daemon->record.name,
         .net = daemon->record.instance.net,
-        .place = daemon->record.place,
+        .place = boot_record_listed_place(&daemon->record),
         .kill_grace_ms = daemon->record.instance.kill_grace_ms,
         .shared_machine = daemon->record.instance.starter == STARTER_VIRTUAL,
         .events = &events,

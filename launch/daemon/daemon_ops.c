@@ -237,8 +237,9 @@ void daemon_open_core(struct daemon *daemon)
 {
     struct daemon_core_config config = {
         .spec = &daemon->record.instance,
-        .place = daemon->record.place,
+        .place = boot_record_listed_place(&daemon->record),
         .range = daemon->record.range,
+        .order = daemon->record.order,
         .roster = daemon->roster,
         .policy = daemon->policy,
         .directory = daemon->session.directory,

@@ -79,7 +79,8 @@ static void start_process(struct daemon *daemon, int fd)
     daemon_stage_directory(daemon, base);
     snprintf(cache, sizeof(cache), "%s/stage-cache",
              shares ? instance->virtual_base : daemon->session.directory);
-    helper_stage(daemon->helper, id, base, cache, daemon->record.place, shares, fd);
+    helper_stage(daemon->helper, id, base, cache, boot_record_listed_place(&daemon->record), shares,
+                 fd);
 }
 
 static int open_process(struct daemon *daemon, struct error *error)

@@ -109,7 +109,7 @@ static void start_rank(struct daemon_job *job, uint32_t index)
         .session_id = daemon->record.instance.session,
         .node_name = daemon->record.name,
         .stage = stage,
-        .place = daemon->record.place,
+        .place = boot_record_listed_place(&daemon->record),
         .rank = instance_part_rank(daemon_core_instance(daemon->core), job->local, index),
         .index = index,
         .restart =

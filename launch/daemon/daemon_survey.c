@@ -67,12 +67,14 @@ static void survey_finish(struct daemon_survey *survey, const char *why)
     struct survey none = {.why = ""};
     struct buffer answer = {0};
     struct job_event event = {.kind = JOB_EVENT_SURVEYED, .job = survey->job};
+    uint32_t node;
 
     survey_check(survey);
     if (why == NULL) {
         buffer_swap(&answer, &survey->answer);
     } else {
-        ranges_add(&none.failed, daemon->record.place - 1, daemon->record.place - 1);
+        node = boot_record_listed_place(&daemon->record) - 1;
+        ranges_add(&none.failed, node, node);
         snprintf(none.why, sizeof(none.why), "%s", why);
         survey_encode(&none, &answer);
         survey_fini(&none);
@@ -144,6 +146,7 @@ void daemon_survey_start(void *context, uint32_t job, uint32_t want, const char 
     survey->fd = ends[0];
     survey->watch = loop_watch_create(daemon->loop, ends[0], LOOP_READ, on_survey_readable, survey);
     loop_timer_set(survey->timer, loop_now_ns() + SURVEY_PATIENCE_S * NS_PER_S);
-    helper_survey(daemon->helper, survey->id, want, require, daemon->record.place - 1, ends[1]);
+    helper_survey(daemon->helper, survey->id, want, require,
+                  boot_record_listed_place(&daemon->record) - 1, ends[1]);
     close(ends[1]);
 }

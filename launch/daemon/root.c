@@ -36,7 +36,7 @@ static void root_record(const struct instance_spec *spec, const struct allocatio
     instance_spec_copy(&ret_record->instance, spec);
     ret_record->incarnation = 1;
     ret_record->range = (struct range){.first = 0, .last = spec->places - 1};
-    hostlist_append_slice(ret_record->names, allocation->names, 0, allocation_nodes(allocation));
+    boot_record_set_nodes(ret_record, allocation);
 }
 
 /* Neither the helper nor any process that it forks has the secret in its memory. */

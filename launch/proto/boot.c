@@ -15,6 +15,16 @@ void boot_record_init(struct boot_record *record)
     record->names = hostlist_create();
 }
 
+void boot_record_set_nodes(struct boot_record *record, const struct allocation *allocation)
+{
+    assert(record->place == 0 && hostlist_count(record->names) == 0 && record->order == NULL);
+    assert(allocation->order == NULL ||
+           node_order_count(allocation->order) == allocation_nodes(allocation));
+    record->order = node_order_copy(allocation->order);
+    hostlist_destroy(record->names);
+    record->names = allocation_tree_names(allocation);
+}
+
 uint32_t boot_record_first_named(struct range range)
 {
     return range.first > 0 ? range.first : 1;
@@ -24,8 +34,14 @@ void boot_record_fini(struct boot_record *record)
 {
     instance_spec_fini(&record->instance);
     hostlist_destroy(record->names);
+    node_order_destroy(record->order);
     free(record->ancestors);
     *record = (struct boot_record){0};
+}
+
+uint32_t boot_record_listed_place(const struct boot_record *record)
+{
+    return node_order_listed_place(record->order, record->place);
 }
 
 /* The parent itself comes first, then its own ancestors. */
@@ -55,6 +71,8 @@ void boot_record_child(const struct boot_record *parent, const struct addresses 
     ret_child->names = hostlist_create();
     hostlist_append_slice(ret_child->names, parent->names, skipped,
                           child_range.last - child_range.first + 1);
+    ret_child->order = node_order_slice(parent->order, child_range.first - 1,
+                                        child_range.last - child_range.first + 1);
     set_ancestors(ret_child, parent, parent_addresses);
 }
 
@@ -67,5 +85,6 @@ void boot_record_newcomer(const struct boot_record *root, const struct addresses
     snprintf(ret_child->name, sizeof ret_child->name, "%s", name);
     ret_child->names = hostlist_create();
     hostlist_append(ret_child->names, name);
+    ret_child->order = node_order_slice(root->order, place - 1, 1);
     set_ancestors(ret_child, root, root_addresses);
 }

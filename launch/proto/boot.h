@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "alloc/hostlist.h"
+#include "alloc/allocation.h"
 #include "base/ranges.h"
 #include "base/wire.h"
 #include "launch/proto/instance_spec.h"
@@ -33,15 +33,20 @@ struct boot_record {
     char name[HOST_NAME_BYTES_MAX + 1];  /* of this node, as in the allocation */
     struct range range;                  /* of places: this subtree */
     struct hostlist *names;              /* of the places of range but 0, in order; its own */
+    struct node_order *order;            /* of those nodes; NULL: that of the allocation; its own */
     struct endpoint_ancestor *ancestors; /* nearest first */
     uint32_t ancestors_count;
 };
 
 /* The record of a lone place 0, with an empty list of names. */
 void boot_record_init(struct boot_record *record);
+/* Of the root: the nodes in their order in the tree. */
+void boot_record_set_nodes(struct boot_record *record, const struct allocation *allocation);
 void boot_record_fini(struct boot_record *record);
 /* The first place of the range that has a name: the root, place 0, has none. */
 uint32_t boot_record_first_named(struct range range);
+/* Its place by the order of the allocation: its node's index + 1, or 0. */
+uint32_t boot_record_listed_place(const struct boot_record *record);
 void boot_record_encode(const struct boot_record *record, struct buffer *out);
 /* With its length before it, as a starter writes it. */
 void boot_record_encode_frame(const struct boot_record *record, struct buffer *out);

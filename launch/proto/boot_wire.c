@@ -75,6 +75,7 @@ void boot_record_encode(const struct boot_record *record, struct buffer *out)
     wire_put_varint(out, record->range.first);
     wire_put_varint(out, record->range.last);
     put_names(out, record->names);
+    node_order_encode(record->order, out);
     wire_put_varint(out, record->ancestors_count);
     for (uint32_t i = 0; i < record->ancestors_count; i++)
         put_ancestor(out, &record->ancestors[i]);
@@ -116,6 +117,15 @@ static void get_range(struct wire_reader *reader, struct boot_record *record)
         wire_fail(reader);
 }
 
+static void get_order(struct wire_reader *reader, struct boot_record *record)
+{
+    uint32_t first = boot_record_first_named(record->range);
+
+    if (wire_status(reader) == 0 &&
+        node_order_decode(reader, first - 1, record->range.last + 1 - first, 0, &record->order) < 0)
+        wire_fail(reader);
+}
+
 int boot_record_decode(struct boot_record *ret_record, struct wire_reader *reader)
 {
     struct boot_record record = {0};
@@ -128,6 +138,7 @@ int boot_record_decode(struct boot_record *ret_record, struct wire_reader *reade
     wire_get_string_into(reader, record.name, sizeof(record.name));
     get_range(reader, &record);
     record.names = get_names(reader, record.range.last + 1 - boot_record_first_named(record.range));
+    get_order(reader, &record);
     get_ancestors(reader, &record);
     get_secret(reader, record.instance.secret);
     if (wire_status(reader) < 0) {

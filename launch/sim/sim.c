@@ -285,7 +285,7 @@ static struct message *root_boot(struct sim_machine *machine)
     boot_record_init(&record);
     instance_spec_copy(&record.instance, &machine->instance);
     record.range = (struct range){.first = 0, .last = machine->places - 1};
-    hostlist_append_slice(record.names, machine->config.allocation->names, 0, machine->places - 1);
+    boot_record_set_nodes(&record, machine->config.allocation);
     boot_record_encode(&record, &text);
     boot_record_fini(&record);
     boot = message_from_buffer(&text);

@@ -241,13 +241,15 @@ static const struct endpoint_events endpoint_events = {
 
 /* ---- life ---- */
 
-static void make_core(struct sim_daemon *daemon, const struct boot_record *record)
+/* Takes the order of the record. */
+static void make_core(struct sim_daemon *daemon, struct boot_record *record)
 {
     const struct sim_machine *machine = daemon->machine;
     struct daemon_core_config config = {
         .spec = &machine->instance,
-        .place = record->place,
+        .place = boot_record_listed_place(record),
         .range = record->range,
+        .order = record->order,
         .roster = record->place == 0 ? machine->config.allocation : NULL,
         .policy = machine->config.policy,
         .directory = "",
@@ -256,6 +258,9 @@ static void make_core(struct sim_daemon *daemon, const struct boot_record *recor
         .context = daemon,
     };
 
+    daemon->order = record->order;
+    record->order = NULL;
+    daemon->listed = config.place;
     daemon->core = daemon_core_create(&config);
     daemon->end = ENDPOINT_END_LEFT;
     daemon->end_timer_ns = UINT64_MAX;
@@ -263,7 +268,7 @@ static void make_core(struct sim_daemon *daemon, const struct boot_record *recor
     daemon->load_timer_ns = UINT64_MAX;
 }
 
-static void come_up(struct sim_daemon *daemon, const struct boot_record *record)
+static void come_up(struct sim_daemon *daemon, struct boot_record *record)
 {
     struct sim_machine *machine = daemon->machine;
     struct endpoint_config config = {
@@ -394,6 +399,7 @@ void sim_daemon_fini(struct sim_daemon *daemon)
     }
     endpoint_destroy(daemon->endpoint);
     daemon_core_destroy(daemon->core);
+    node_order_destroy(daemon->order);
     message_release(daemon->boot);
     free(daemon->waiting);
 }

@@ -39,6 +39,7 @@ struct sim_daemon {
     struct sim_machine *machine;
     uint32_t slot; /* in the world: its place, or one after the places for a stranger */
     uint32_t place;
+    uint32_t listed;  /* its place by the allocation */
     uint32_t starter; /* the place that starts it */
     enum sim_daemon_state state;
     uint8_t stopped;
@@ -53,6 +54,7 @@ struct sim_daemon {
     uint32_t incarnation;
     struct endpoint *endpoint;
     struct daemon_core *core;
+    struct node_order *order; /* of its boot record */
     uint64_t end_timer_ns;    /* DAEMON_TIMER_END; UINT64_MAX: none */
     uint64_t names_timer_ns;  /* DAEMON_TIMER_NAMES; likewise */
     uint64_t load_timer_ns;   /* DAEMON_TIMER_LOAD; likewise */

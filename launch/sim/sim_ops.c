@@ -291,7 +291,7 @@ static void ops_survey(void *context, uint32_t job, uint32_t want, const char *r
 
     (void)want;
     (void)require;
-    sim_machine_add(daemon->machine->config.machine_sorts, daemon->place, &survey.machines);
+    sim_machine_add(daemon->machine->config.machine_sorts, daemon->listed, &survey.machines);
     survey_encode(&survey, &payload);
     event.message = message_from_buffer(&payload);
     sim_daemon_post_job(daemon, &event);
@@ -368,7 +368,7 @@ static void pmi_result(void *context, const struct operation_name *key, int stat
     if (part == NULL)
         return;
     if (watch->fence)
-        watch->fence(daemon->machine->context, key->owner, daemon->place, key->generation, status,
+        watch->fence(daemon->machine->context, key->owner, daemon->listed, key->generation, status,
                      message);
     sim_process_fence_result(part, status);
 }
@@ -503,7 +503,7 @@ static void ops_stage(void *context, struct message *message)
     wire_reader_init(&reader, message->data + 1, message->length_bytes - 1);
     if (stage_order_decode(&order, &reader) < 0)
         return;
-    ranges_add(&report.keepers, daemon->place, daemon->place);
+    ranges_add(&report.keepers, daemon->listed, daemon->listed);
     stage_report_encode(&report, &payload);
     event.id = order.generation;
     event.data = payload.data;

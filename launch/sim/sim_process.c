@@ -57,7 +57,7 @@ static void observe_fate(struct sim_part *part, uint32_t index, enum sim_fate fa
     struct sim_process_fact fact = {
         .now_ns = virtual_network_now_ns(machine->sim),
         .job = part->job->number,
-        .place = part->daemon->place,
+        .place = part->daemon->listed,
         .index = index,
         .fate = fate,
         .number = number,
@@ -124,7 +124,7 @@ static void process_writes(struct sim_part *part)
 
     machine->output.written_bytes += bytes;
     if (machine->watch->wrote)
-        machine->watch->wrote(machine->context, part->job->number, part->daemon->place, bytes);
+        machine->watch->wrote(machine->context, part->job->number, part->daemon->listed, bytes);
     part->pipe_bytes += bytes;
     forward_pipe(part);
 }
@@ -310,9 +310,9 @@ static void check_fence(struct sim_part *part)
         return;
     key.generation = ++part->fence;
     part->arrived = 0;
-    wire_put_u32(&payload, part->daemon->place);
-    endpoint_contribute(part->daemon->endpoint, &key, &part->local->places,
-                        message_from_buffer(&payload));
+    wire_put_u32(&payload, part->daemon->listed);
+    daemon_core_contribute(part->daemon->core, &key, &part->local->places,
+                           message_from_buffer(&payload));
     buffer_fini(&payload);
 }
 
@@ -378,7 +378,7 @@ static void call_step_over(void *context, uint64_t index)
         process->step++;
         part->arrived++;
         if (machine->watch->called)
-            machine->watch->called(machine->context, part->job->number, part->daemon->place,
+            machine->watch->called(machine->context, part->job->number, part->daemon->listed,
                                    (uint32_t)index, process->step);
         check_fence(part);
     }

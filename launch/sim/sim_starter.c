@@ -248,7 +248,8 @@ static const char *ops_name(void *context, uint32_t place, char name[HOST_NAME_B
 
     name[0] = 0;
     if (place > 0 && place < machine->places)
-        hostlist_name(machine->config.allocation->names, place - 1, name);
+        hostlist_name(machine->config.allocation->names,
+                      node_order_node(machine->config.allocation->order, place - 1), name);
     else if (place > 0)
         snprintf(name, HOST_NAME_BYTES_MAX + 1, "new%u", place);
     return name;

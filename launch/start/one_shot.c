@@ -123,6 +123,7 @@ int one_shot_take_place(struct boot_record *record, const char *node_name, struc
 {
     struct tree tree = {.places = record->instance.places, .radix = record->instance.radix};
     int64_t found = hostlist_find(record->names, node_name, 0);
+    struct node_order *order;
     struct hostlist *names;
 
     if (found < 0)
@@ -140,6 +141,10 @@ int one_shot_take_place(struct boot_record *record, const char *node_name, struc
                           record->range.last - record->range.first + 1);
     hostlist_destroy(record->names);
     record->names = names;
+    order = node_order_slice(record->order, record->range.first - 1,
+                             record->range.last - record->range.first + 1);
+    node_order_destroy(record->order);
+    record->order = order;
     return 0;
 }
 

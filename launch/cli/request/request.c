@@ -28,6 +28,7 @@
 #include "launch/cli/request/request_placement.h"
 #include "launch/cli/request/request_process.h"
 #include "launch/cli/request/request_settings.h"
+#include "launch/cli/request/request_shape.h"
 #include "launch/cli/request/request_starter.h"
 #include "launch/cli/request/request_tasks.h"
 #include "launch/cli/request/request_terminal.h"
@@ -534,6 +535,7 @@ static const char *option_of_start(const struct request_settings *settings)
         {"--port-range", settings->ports != NULL},
         {"--fabric", settings->fabric != NULL},
         {"--fabric-topology", settings->fabric_topology != NULL},
+        {"--no-shape", settings->no_shape > 0},
         {"--tmpdir", settings->tmpdir != NULL},
         {"--record", settings->record != NULL},
         {"--log", settings->log != NULL},
@@ -618,6 +620,26 @@ static void take_settings(const struct request_settings *settings, struct run_re
     request->daemonize = settings->daemonize > 0;
 }
 
+/* Only the tree of an instance for jobs has a shape.  Notes are printed with -v. */
+static int shape_tree(const struct request_settings *settings, const struct request_ops *ops,
+                      struct request_nodes *nodes, struct run_request *request, struct error *error)
+{
+    struct buffer notes = {0};
+    char *warnings = request->warnings;
+    int rc;
+
+    if (request->instance.is_doctor || settings->no_daemons > 0)
+        return 0;
+    rc = request_shape_take(settings, ops, nodes, &nodes->allocation, &notes, error);
+    if (rc == 0 && settings->verbose > 0 && notes.length_bytes > 0) {
+        request->warnings = memory_printf("%s%s%s", warnings != NULL ? warnings : "",
+                                          warnings != NULL ? "\n" : "", buffer_string(&notes));
+        free(warnings);
+    }
+    buffer_fini(&notes);
+    return rc;
+}
+
 static int make_request(struct request_apps *apps, int needs_program, const struct request_ops *ops,
                         struct run_request *request, struct error *error)
 {
@@ -661,6 +683,8 @@ static int make_request(struct request_apps *apps, int needs_program, const stru
     if (rc == 0 && request->instance_fd < 0)
         request->warnings =
             request_unfollowed_tell(&settings, nodes.allocation.user, request->instance.starter);
+    if (rc == 0 && request->instance_fd < 0)
+        rc = shape_tree(&settings, ops, &nodes, request, error);
     allocation_fini(&request->allocation);
     request->allocation = nodes.allocation; /* moved */
     if (rc == 0 && apps->items[0].argc > 0)

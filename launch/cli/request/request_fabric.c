@@ -7,24 +7,7 @@
 #include <errno.h>
 
 #include "fabric/topology/fabric_read.h"
-
-static int read_model(const char *topology, const struct request_ops *ops,
-                      struct fabric_model *model, struct error *error)
-{
-    struct buffer text = {0};
-    int rc;
-
-    if (fabric_read_is_generated(topology))
-        return fabric_read_generate(model, topology, error);
-    rc = ops->read_file(topology, &text, error);
-    if (rc == 0) {
-        rc = fabric_read_text(model, buffer_string(&text), text.length_bytes, error);
-        if (rc < 0)
-            error_prefix(error, "%s", topology);
-    }
-    buffer_fini(&text);
-    return rc;
-}
+#include "launch/cli/request/request_shape.h"
 
 static int has_a_node(const struct fabric_model *model, const struct allocation *nodes)
 {
@@ -57,17 +40,16 @@ int request_fabric_choose(const char *given, const struct request_ops *ops,
     if (given == NULL)
         return 0;
     assert(allocation_nodes(nodes) > 0);
-    rc = read_model(given, ops, &model, error);
+    rc = request_shape_read("--fabric-topology", given, ops, &model, error);
     if (rc == 0 && !has_a_node(&model, nodes)) {
         hostlist_name(nodes->names, 0, name);
-        rc = error_set(error, -ENOENT,
-                       "%s describes none of the nodes: %s and the others must have the names that "
-                       "they have there",
-                       given, name);
+        rc = error_set(
+            error, -ENOENT,
+            "option --fabric-topology: %s describes none of the nodes: %s and the others must have the names that "
+            "they have there",
+            given, name);
     }
-    if (rc < 0)
-        error_prefix(error, "option --fabric-topology");
-    else
+    if (rc == 0)
         *ret_topology = absolute(given, ops);
     fabric_model_fini(&model);
     return rc;

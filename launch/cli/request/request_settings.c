@@ -506,8 +506,14 @@ const struct option_rule run_rules[] = {
      .name = "fabric-topology",
      .value = "FILE|SHAPE",
      FIELD(fabric_topology),
-     .help = "what describes the network between the nodes, as for banyan fabric --topology, for "
-             "programs that ask for it by PMIx_Fabric_register and schedulers"},
+     .help =
+         "what describes the network between the nodes, as for banyan fabric --topology: the tree "
+         "follows its switches (default for that: in a job of Slurm its topology.conf), and "
+         "programs and schedulers get its costs"},
+    {.kind = OPTION_FLAG,
+     .name = "no-shape",
+     FIELD(no_shape),
+     .help = "a tree in the order of the nodes, whatever the switches"},
     {.kind = OPTION_TEXT,
      .name = "port-range",
      .value = "A-B",
@@ -599,11 +605,11 @@ static const char *const doctor_names[] = {
 
 /* Options of an instance; 'banyan run --instance' takes none of them. */
 static const char *const start_names[] = {
-    "host",  "hostfile",   "source",         "min-nodes",     "spares",     "virtual-nodes",
-    "slots", "verbose",    "start-timeout",  "start-retries", "kill-grace", "patience",
-    "radix", "starter",    "ssh-agent",      "join-file",     "banyand",    "net",
-    "boot",  "port-range", "fabric",         "tmpdir",        "record",     "log",
-    "help",  "version",    "fabric-topology"};
+    "host",  "hostfile",   "source",          "min-nodes",     "spares",     "virtual-nodes",
+    "slots", "verbose",    "start-timeout",   "start-retries", "kill-grace", "patience",
+    "radix", "starter",    "ssh-agent",       "join-file",     "banyand",    "net",
+    "boot",  "port-range", "fabric",          "tmpdir",        "record",     "log",
+    "help",  "version",    "fabric-topology", "no-shape"};
 
 #define START_NAMES (sizeof(start_names) / sizeof(start_names[0]))
 

@@ -81,6 +81,7 @@ struct request_settings {
     const char *ports;
     const char *fabric;
     const char *fabric_topology;
+    int no_shape;
     const char *tmpdir;
     const char *record;
     const char *log;

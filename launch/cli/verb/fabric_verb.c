@@ -11,16 +11,13 @@
 
 #include "alloc/hostlist.h"
 #include "base/memory.h"
-#include "fabric/topology/fabric_read.h"
 #include "launch/cli/option/options.h"
+#include "launch/cli/request/request_shape.h"
 #include "launch/cli/verb/fabric_measure.h"
 #include "launch/cli/verb/fabric_report.h"
 #include "launch/exec/pair_worker.h"
 #include "launch/exec/session_about.h"
-#include "launch/start/run_environment.h"
 
-#define SLURM_FILE      "topology.conf"
-#define SLURM_DIRECTORY "/etc/slurm"
 #define MEASURE_BYTES   65536
 #define MEASURE_REPEATS 20
 
@@ -48,8 +45,8 @@ static const struct option_rule fabric_rules[] = {
      .value = "FILE|SHAPE",
      FIELD(topology),
      .help = "Slurm's topology.conf, what ibnetdiscover prints, or JSON (see banyan-fabric(1)); or "
-             "fat-tree:16x8x4 or dragonfly:4x8x16 (default: " SLURM_FILE " beside $SLURM_CONF or "
-             "in " SLURM_DIRECTORY ")"},
+             "fat-tree:16x8x4 or dragonfly:4x8x16 (default: topology.conf beside $SLURM_CONF or "
+             "in /etc/slurm)"},
     {.kind = OPTION_TEXT,
      .name = "instance",
      .value = "DIR",
@@ -114,37 +111,11 @@ void fabric_verb_help(struct buffer *out)
 
 /* ---- Reading ---- */
 
-/* Where Slurm has its file; free() it. */
-static char *default_file(const struct request_ops *ops)
-{
-    const char *conf = run_environment_get(ops->environment, "SLURM_CONF");
-    const char *slash = conf != NULL ? strrchr(conf, '/') : NULL;
-
-    if (slash == NULL)
-        return memory_copy_string(SLURM_DIRECTORY "/" SLURM_FILE);
-    return memory_printf("%.*s/" SLURM_FILE, (int)(slash - conf), conf);
-}
-
-static int read_file(struct fabric_model *model, const char *path, const struct request_ops *ops,
-                     struct error *error)
-{
-    struct buffer text = {0};
-    int rc = ops->read_file(path, &text, error);
-
-    if (rc == 0) {
-        rc = fabric_read_text(model, buffer_string(&text), text.length_bytes, error);
-        if (rc < 0)
-            error_prefix(error, "%s", path);
-    }
-    buffer_fini(&text);
-    return rc;
-}
-
 static int read_instance(struct fabric_model *model, const char *directory,
                          const struct request_ops *ops, struct error *error)
 {
     char *path = memory_printf("%s/" SESSION_FABRIC_FILE, directory);
-    int rc = read_file(model, path, ops, error);
+    int rc = request_shape_read("--instance", path, ops, model, error);
 
     if (rc == -ENOENT)
         error_set(
@@ -158,25 +129,9 @@ static int read_instance(struct fabric_model *model, const char *directory,
 static int read_model(const struct fabric_settings *settings, const struct request_ops *ops,
                       struct fabric_model *model, struct error *error)
 {
-    char *path;
-    int rc;
-
     if (settings->instance != NULL)
         return read_instance(model, settings->instance, ops, error);
-    if (settings->topology != NULL && fabric_read_is_generated(settings->topology)) {
-        rc = fabric_read_generate(model, settings->topology, error);
-        if (rc < 0)
-            error_prefix(error, "option --topology");
-        return rc;
-    }
-    if (settings->topology != NULL)
-        return read_file(model, settings->topology, ops, error);
-    path = default_file(ops);
-    rc = read_file(model, path, ops, error);
-    if (rc == -ENOENT)
-        error_set(error, rc, "%s does not exist: describe the fabric by --topology", path);
-    free(path);
-    return rc;
+    return request_shape_read("--topology", settings->topology, ops, model, error);
 }
 
 /* ---- Showing ---- */
