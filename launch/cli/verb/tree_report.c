@@ -30,7 +30,14 @@ static uint32_t add_row(struct tree_report *report, uint32_t parent, uint32_t pl
 
     report->rows = memory_resize(report->rows, (report->rows_count + 1) * sizeof(*report->rows));
     row = &report->rows[report->rows_count];
-    *row = (struct tree_row){.parent = parent, .level = level, .below = below};
+    *row = (struct tree_row){.parent = parent,
+                             .level = level,
+                             .below = below,
+                             .vertex = tree_fabric_vertex(report->fabric, place),
+                             .cost = FABRIC_COST_NO_WAY};
+    if (parent != NO_ROW)
+        row->cost =
+            tree_fabric_cost(report->fabric, ranges_min(&report->rows[parent].places), place);
     ranges_add(&row->places, place, place);
     return report->rows_count++;
 }
@@ -38,16 +45,31 @@ static uint32_t add_row(struct tree_report *report, uint32_t parent, uint32_t pl
 static uint64_t living_below(const struct tree *tree, uint32_t place)
 {
     struct range scope = tree_scope(tree, place);
-    uint64_t all = scope.last - scope.first;
-    uint64_t dead =
-        tree->dead != NULL ? ranges_count_within(tree->dead, scope.first, scope.last) : 0;
+    uint32_t last = scope.last < tree_population(tree) ? scope.last : tree_population(tree) - 1;
+    uint64_t all = last - scope.first;
+    uint64_t dead = tree->dead != NULL ? ranges_count_within(tree->dead, scope.first, last) : 0;
 
     /* The places before the head of its scope are dead. */
     assert(dead <= all);
     return all - dead;
 }
 
-/* Places with others below them first, then one row of the others. */
+/* A row for those of the same switch, in ascending order.  Returns the last. */
+static uint32_t add_leaves(struct tree_report *report, uint32_t parent, const struct ranges *leaves)
+{
+    uint32_t place = 0, row = NO_ROW;
+
+    for (; ranges_next(leaves, place, &place); place++) {
+        if (row == NO_ROW || !tree_fabric_is_beside(report->fabric, report->rows[row].vertex,
+                                                    tree_fabric_vertex(report->fabric, place)))
+            row = add_row(report, parent, place, 0);
+        else
+            ranges_add(&report->rows[row].places, place, place);
+    }
+    return row;
+}
+
+/* Places with others below them first, then rows of the others. */
 static void add_children(struct tree_report *report, uint32_t row, uint32_t place, uint32_t levels)
 {
     struct tree_cursor cursor = {{0}};
@@ -68,19 +90,18 @@ static void add_children(struct tree_report *report, uint32_t row, uint32_t plac
         last = add_row(report, row, head, below);
         add_children(report, last, head, levels);
     }
-    if (!ranges_is_empty(&leaves)) {
-        last = add_row(report, row, ranges_min(&leaves), 0);
-        ranges_move(&report->rows[last].places, &leaves);
-    }
+    if (!ranges_is_empty(&leaves))
+        last = add_leaves(report, row, &leaves);
     if (last != NO_ROW)
         report->rows[last].is_last = 1;
     ranges_fini(&leaves);
 }
 
 void tree_report_make(struct tree_report *ret_report, const struct tree *tree,
-                      const struct hostlist *names, uint32_t levels)
+                      const struct hostlist *names, const struct tree_fabric *fabric,
+                      uint32_t levels)
 {
-    *ret_report = (struct tree_report){.tree = tree, .names = names};
+    *ret_report = (struct tree_report){.tree = tree, .names = names, .fabric = fabric};
     assert(hostlist_count(names) + 1 >= tree_population(tree));
     add_row(ret_report, NO_ROW, 0, living_below(tree, 0));
     ret_report->rows[0].is_last = 1;
@@ -123,6 +144,18 @@ static void print_hidden(const struct tree_report *report, uint32_t row, struct 
         buffer_printf(out, " +%llu", (unsigned long long)report->rows[row].below);
 }
 
+/* " [s1, cost 2]" */
+static void print_fabric(const struct tree_report *report, const struct tree_row *row,
+                         struct buffer *out)
+{
+    if (report->fabric == NULL)
+        return;
+    buffer_printf(out, " [%s", tree_fabric_switch(report->fabric, row->vertex));
+    if (row->cost != FABRIC_COST_NO_WAY)
+        buffer_printf(out, ", cost %u", row->cost);
+    buffer_append_string(out, "]");
+}
+
 /* ---- Text ---- */
 
 static void print_summary(const struct tree_report *report, struct buffer *out)
@@ -150,9 +183,12 @@ void tree_report_text(const struct tree_report *report, struct buffer *out)
             buffer_append_string(out, row->is_last ? "`- " : "|- ");
         print_names(report, row, out);
         print_hidden(report, i, out);
+        print_fabric(report, row, out);
         buffer_append_string(out, "\n");
     }
     print_summary(report, out);
+    if (report->fabric != NULL)
+        tree_fabric_text(report->fabric, report->tree, out);
 }
 
 /* ---- JSON ---- */
@@ -183,6 +219,11 @@ void tree_report_json(const struct tree_report *report, struct buffer *out)
 
         json_object_set_new(object, "nodes", json_names(report, row));
         json_object_set_new(object, "below", json_integer((json_int_t)row->below));
+        if (row->vertex != FABRIC_NONE)
+            json_object_set_new(object, "switch",
+                                json_text(tree_fabric_switch(report->fabric, row->vertex)));
+        if (row->cost != FABRIC_COST_NO_WAY)
+            json_object_set_new(object, "cost", json_integer(row->cost));
         lists[row->level] = json_array();
         json_object_set_new(object, "children", lists[row->level]);
         if (row->level > 0)
@@ -190,6 +231,8 @@ void tree_report_json(const struct tree_report *report, struct buffer *out)
         else
             json_object_set_new(document, "tree", object);
     }
+    if (report->fabric != NULL)
+        json_object_set_new(document, "edges", tree_fabric_json(report->fabric, report->tree));
     text = json_dumps(document, JSON_INDENT(2));
     json_decref(document);
     buffer_printf(out, "%s\n", text != NULL ? text : "{}");
@@ -207,6 +250,18 @@ static void print_name(const struct tree_report *report, uint32_t place, struct 
     buffer_printf(out, "\"%s\"", name);
 }
 
+/* Below the node's name. */
+static void print_switch(const struct tree_report *report, const struct tree_row *row,
+                         uint32_t place, struct buffer *out)
+{
+    char name[HOST_NAME_BYTES_MAX + 1] = ROOT_NAME;
+
+    if (place > 0)
+        hostlist_name(report->names, place - 1, name);
+    buffer_printf(out, "    \"%s\" [label=\"%s\\n%s\"];\n", name, name,
+                  tree_fabric_switch(report->fabric, row->vertex));
+}
+
 void tree_report_dot(const struct tree_report *report, struct buffer *out)
 {
     buffer_append_string(out, "digraph banyan {\n    rankdir=LR;\n    node [shape=box];\n");
@@ -221,7 +276,11 @@ void tree_report_dot(const struct tree_report *report, struct buffer *out)
                 buffer_append_string(out, " -> ");
             }
             print_name(report, place, out);
+            if (row->cost != FABRIC_COST_NO_WAY)
+                buffer_printf(out, " [label=%u]", row->cost);
             buffer_append_string(out, ";\n");
+            if (row->vertex != FABRIC_NONE)
+                print_switch(report, row, place, out);
         }
     }
     buffer_append_string(out, "}\n");
@@ -234,6 +293,7 @@ static void row_text(const struct tree_report *report, uint32_t row, struct buff
     buffer_clear(text);
     print_names(report, &report->rows[row], text);
     print_hidden(report, row, text);
+    print_fabric(report, &report->rows[row], text);
 }
 
 /* Of the boxes of each level; returns the number of levels. */

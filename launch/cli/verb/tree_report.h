@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The tree of an instance for its reader: as text, as JSON, for dot(1), and as a drawing.  Each node
- * with others below it has a row; those without that have the same parent share one.
+ * with others below it has a row; those without that have the same parent, and the same switch, share one.
+ * Where the fabric is known the switch of each node is shown, and what each edge costs.
  *
  * Cost: O(nodes).
  */
@@ -10,6 +11,7 @@
 
 #include "alloc/hostlist.h"
 #include "base/buffer.h"
+#include "launch/cli/verb/tree_fabric.h"
 #include "overlay/tree.h"
 
 struct tree_row {
@@ -18,18 +20,23 @@ struct tree_row {
     struct ranges places; /* one, or those without others below them */
     uint64_t below;       /* how many nodes are below it; 0: a row of such places */
     int is_last;          /* of the rows with its parent */
+    uint32_t vertex; /* of a place in the fabric, all in the same switch; FABRIC_NONE: not known */
+    uint16_t cost;   /* of the edges from the parent; FABRIC_COST_NO_WAY: not known */
 };
 
 struct tree_report {
     const struct tree *tree;
-    const struct hostlist *names; /* of places 1 and on */
-    struct tree_row *rows;        /* a parent comes before its children, these one after another */
+    const struct hostlist *names;     /* of places 1 and on */
+    const struct tree_fabric *fabric; /* NULL: none is known */
+    struct tree_row *rows; /* a parent comes before its children, these one after another */
     uint32_t rows_count;
 };
 
-/* levels: how many are listed, 0: all; what is below them is only counted.  Names and tree must outlive the report. */
+/* levels: how many are listed, 0: all; what is below them is only counted.  Names, tree and fabric must outlive the
+ * report. */
 void tree_report_make(struct tree_report *ret_report, const struct tree *tree,
-                      const struct hostlist *names, uint32_t levels);
+                      const struct hostlist *names, const struct tree_fabric *fabric,
+                      uint32_t levels);
 void tree_report_fini(struct tree_report *report);
 
 void tree_report_text(const struct tree_report *report, struct buffer *out);

@@ -13,6 +13,7 @@
 #include "launch/cli/request/request_configured.h"
 #include "launch/cli/request/request_nodes.h"
 #include "launch/cli/request/request_settings.h"
+#include "launch/cli/request/request_shape.h"
 #include "launch/cli/request/request_starter.h"
 #include "launch/cli/verb/tree_report.h"
 
@@ -27,8 +28,9 @@ struct tree_settings {
 
 #define FIELD(member) .offset = offsetof(struct tree_settings, member)
 
-static const char *const tree_names[] = {"host",    "hostfile",  "source", "virtual-nodes", "radix",
-                                         "starter", "ssh-agent", "help",   "version"};
+static const char *const tree_names[] = {"host",     "hostfile", "source",    "virtual-nodes",
+                                         "radix",    "starter",  "ssh-agent", "fabric-model",
+                                         "no-shape", "help",     "version"};
 
 #define TREE_NAMES (sizeof(tree_names) / sizeof(tree_names[0]))
 
@@ -80,7 +82,7 @@ void tree_verb_help(struct buffer *out)
 
 /* The nodes, and the radix that the starter would choose. */
 static int find_nodes(struct tree_settings *settings, const struct request_ops *ops,
-                      struct allocation *ret_allocation, uint32_t *ret_radix, struct error *error)
+                      struct request_nodes *ret_nodes, uint32_t *ret_radix, struct error *error)
 {
     struct request_nodes nodes = {.source = NULL};
     struct instance_spec instance;
@@ -113,17 +115,25 @@ static int find_nodes(struct tree_settings *settings, const struct request_ops *
     if (rc < 0)
         request_nodes_fini(&nodes);
     else
-        *ret_allocation = nodes.allocation; /* moved */
+        *ret_nodes = nodes; /* moved */
     return rc;
 }
 
-static void print_tree(const struct tree_settings *settings, const struct tree *tree,
-                       const struct hostlist *names, struct buffer *out)
+/* What is shown, with the nodes in the order of the allocation. */
+struct shown {
+    struct tree tree;
+    const struct allocation *allocation;
+    const struct fabric_model *model; /* NULL: not known */
+    const char *root;                 /* the machine of the root; "": not known */
+};
+
+static void print_report(const struct tree_settings *settings, const struct shown *shown,
+                         const struct hostlist *names, const struct tree_fabric *fabric,
+                         struct buffer *out)
 {
     struct tree_report report;
 
-    assert(tree->radix >= TREE_RADIX_MIN);
-    tree_report_make(&report, tree, names, settings->levels);
+    tree_report_make(&report, &shown->tree, names, fabric, settings->levels);
     if (settings->dot > 0)
         tree_report_dot(&report, out);
     else if (settings->svg > 0)
@@ -135,45 +145,93 @@ static void print_tree(const struct tree_settings *settings, const struct tree *
     tree_report_fini(&report);
 }
 
+static void print_tree(const struct tree_settings *settings, const struct shown *shown,
+                       struct buffer *out)
+{
+    struct hostlist *names = allocation_tree_names(shown->allocation);
+    struct tree_fabric fabric;
+
+    assert(shown->tree.radix >= TREE_RADIX_MIN);
+    if (shown->model != NULL)
+        tree_fabric_init(&fabric, shown->model, names, shown->root);
+    print_report(settings, shown, names, shown->model != NULL ? &fabric : NULL, out);
+    if (shown->model != NULL)
+        tree_fabric_fini(&fabric);
+    hostlist_destroy(names);
+}
+
 /* What a run would have. */
 static int show_planned(struct tree_settings *settings, const struct request_ops *ops,
                         struct buffer *out, struct error *error)
 {
-    struct allocation allocation;
-    struct tree tree = {.places = 0};
-    int rc = find_nodes(settings, ops, &allocation, &tree.radix, error);
+    struct shown shown = {.root = ops->host_name};
+    struct request_nodes nodes;
+    struct fabric_model model;
+    struct buffer notes = {0};
+    int rc = find_nodes(settings, ops, &nodes, &shown.tree.radix, error);
 
     if (rc < 0)
         return rc;
-    tree.places = allocation_nodes(&allocation) + 1;
-    print_tree(settings, &tree, allocation.names, out);
-    allocation_fini(&allocation);
-    return 0;
+    rc = request_shape_find(&settings->run, ops, &nodes, &model, &notes, error);
+    if (rc > 0 && settings->run.no_shape == 0)
+        request_shape_order(&model, &nodes.allocation, &notes);
+    if (rc >= 0) {
+        shown.model = rc > 0 ? &model : NULL;
+        shown.allocation = &nodes.allocation;
+        shown.tree.places = allocation_nodes(&nodes.allocation) + 1;
+        print_tree(settings, &shown, out);
+    }
+    if (rc > 0)
+        fabric_model_fini(&model);
+    buffer_fini(&notes);
+    request_nodes_fini(&nodes);
+    return rc < 0 ? rc : 0;
+}
+
+static void show_list(const struct tree_settings *settings, const struct allocation *roster,
+                      const struct node_list *list, const struct fabric_model *model,
+                      struct buffer *out)
+{
+    struct ranges dead = {0};
+    struct shown shown = {.tree = {.places = list->places,
+                                   .population = allocation_nodes(roster) + 1,
+                                   .radix = list->radix,
+                                   .dead = &dead},
+                          .allocation = roster,
+                          .model = model,
+                          .root = "-"};
+
+    node_order_tree_places(roster->order, &list->out, &dead);
+    print_tree(settings, &shown, out);
+    ranges_fini(&dead);
 }
 
 /* -ENOENT if there is no instance, of several -ENOTUNIQ. */
-static int show_living(const struct tree_settings *settings, struct buffer *out,
-                       struct error *error)
+static int show_living(const struct tree_settings *settings, const struct request_ops *ops,
+                       struct buffer *out, struct error *error)
 {
     static char all[] = "";
     const struct node_list_request request = {.order = NODE_LIST_SHOW, .names = all};
+    const struct request_nodes elsewhere = {.source = NULL};
     struct instance_client client;
+    struct fabric_model model;
+    struct buffer notes = {0};
     struct node_list list;
     int rc = instance_client_open(&client, settings->instance, error);
+    int is_known = 0;
 
     if (rc < 0)
         return rc;
-    rc = instance_client_nodes(&client, &request, &list, error);
+    is_known = request_shape_find(&settings->run, ops, &elsewhere, &model, &notes, error);
+    rc = is_known < 0 ? is_known : instance_client_nodes(&client, &request, &list, error);
     if (rc == 0) {
-        const struct tree tree = {.places = list.places,
-                                  .population = allocation_nodes(&client.roster) + 1,
-                                  .radix = list.radix,
-                                  .dead = &list.out};
-
-        print_tree(settings, &tree, client.roster.names, out);
+        show_list(settings, &client.roster, &list, is_known > 0 ? &model : NULL, out);
         node_list_fini(&list);
     }
+    if (is_known > 0)
+        fabric_model_fini(&model);
     instance_client_close(&client);
+    buffer_fini(&notes);
     return rc;
 }
 
@@ -182,7 +240,7 @@ static int has_plan(const struct request_settings *run)
 {
     return run->nodes.count > 0 || run->hosts.count > 0 || run->host_files.count > 0 ||
            run->source != NULL || run->virtual_nodes > 0 || run->radix > 0 ||
-           run->starter != NULL || run->agent != NULL;
+           run->starter != NULL || run->agent != NULL || run->no_shape > 0;
 }
 
 static int show_tree(struct tree_settings *settings, const struct request_ops *ops,
@@ -197,7 +255,7 @@ static int show_tree(struct tree_settings *settings, const struct request_ops *o
                          "option --instance: its tree stands; give no option of a run");
     if (is_planned)
         return show_planned(settings, ops, out, error);
-    rc = show_living(settings, out, error);
+    rc = show_living(settings, ops, out, error);
     return rc == -ENOENT && settings->instance == NULL ? show_planned(settings, ops, out, error)
                                                        : rc;
 }

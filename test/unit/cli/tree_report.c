@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "fabric/topology/fabric_read.h"
+#include "launch/cli/verb/tree_fabric.h"
 #include "test/support/tap.h"
 
 static struct hostlist *names;
@@ -20,7 +22,7 @@ static void make(struct tree_report *ret_report, struct tree *tree, uint32_t nod
     names = hostlist_create();
     hostlist_parse(names, text, NULL);
     *tree = (struct tree){.places = nodes + 1, .radix = radix, .dead = &dead};
-    tree_report_make(ret_report, tree, names, levels);
+    tree_report_make(ret_report, tree, names, NULL, levels);
 }
 
 static void is_text(uint32_t nodes, uint32_t radix, uint32_t levels, const char *expected,
@@ -64,6 +66,65 @@ static void test_text(void)
             "6 nodes, radix 3, 2 levels below the root\n",
             "the dead are left out, and their heirs are in their places");
     ranges_clear(&dead);
+}
+
+/* The annex of two added nodes has room for more, which is nobody. */
+static void test_added(void)
+{
+    struct tree tree = {.places = 4, .radix = 3, .population = 6};
+    struct tree_report report;
+    struct buffer text = {0};
+
+    names = hostlist_create();
+    hostlist_parse(names, "n[1-5]", NULL);
+    tree_report_make(&report, &tree, names, NULL, 0);
+    tree_report_text(&report, &text);
+    is_string(buffer_string(&text),
+              "(root)\n|- n4\n|  `- n5\n`- n[1-3]\n5 nodes, radix 3, 2 levels below the root\n",
+              "nodes that were added");
+    buffer_fini(&text);
+    tree_report_fini(&report);
+    hostlist_destroy(names);
+}
+
+/* Two switches of two nodes each, one that is not in the model, and the root beside n1. */
+static void test_fabric(void)
+{
+    static const char topology[] = "SwitchName=s0 Nodes=n[1-2],here\nSwitchName=s1 Nodes=n[3-4]\n"
+                                   "SwitchName=top Switches=s[0-1]\n";
+    struct tree tree = {.places = 6, .radix = 5};
+    struct fabric_model model = {.switches = NULL};
+    struct tree_fabric fabric;
+    struct tree_report report;
+    struct error error = ERROR_NONE;
+    struct buffer text = {0};
+
+    names = hostlist_create();
+    hostlist_parse(names, "n[1-5]", NULL);
+    if (fabric_read_text(&model, topology, strlen(topology), &error) < 0)
+        bail_out("%s", error.text);
+    tree_fabric_init(&fabric, &model, names, "here");
+    tree_report_make(&report, &tree, names, &fabric, 0);
+    tree_report_text(&report, &text);
+    is_string(buffer_string(&text),
+              "(root) [s0]\n|- n[1-2] [s0, cost 2]\n|- n[3-4] [s1, cost 4]\n`- n5 [-]\n"
+              "5 nodes, radix 5, 1 level below the root\n"
+              "LEVEL   EDGES  IN SWITCH       COST   MAX\n"
+              "    1       5          2         12     4\n"
+              "  all       5          2         12     4\n"
+              "1 of the edges are not in the model of the fabric\n",
+              "a row for each switch, what edges cost, and their sums");
+    buffer_clear(&text);
+    tree_report_json(&report, &text);
+    has_string(buffer_string(&text), "\"switch\": \"s1\",\n        \"cost\": 4", "so in JSON");
+    buffer_clear(&text);
+    tree_report_dot(&report, &text);
+    has_string(buffer_string(&text), "\"(root)\" -> \"n3\" [label=4];", "and in a graph");
+    buffer_fini(&text);
+    tree_report_fini(&report);
+    tree_fabric_fini(&fabric);
+    fabric_model_fini(&model);
+    hostlist_destroy(names);
 }
 
 /* Each node is named once, whatever the tree. */
@@ -124,6 +185,8 @@ static void test_forms(void)
 int main(void)
 {
     test_text();
+    test_added();
+    test_fabric();
     test_rows();
     test_forms();
     ranges_fini(&dead);
