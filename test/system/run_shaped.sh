@@ -17,7 +17,7 @@ SwitchName=top Switches=t[0-1]
 END
 nodes=(--virtual-nodes 12 --radix 4)
 one=(--slots 1)
-model=(--fabric-model "$scratch/topology.conf")
+model=(--fabric-topology "$scratch/topology.conf")
 
 run "$banyan" tree "${nodes[@]}" "${model[@]}"
 is "$status-$out" "0-(root) [-]
@@ -108,9 +108,9 @@ wrong() {
     like "$status $out$err" "^125 banyan: $regex" "$name"
     is "$(wc -l <<<"$err")" 1 "$name: one line"
 }
-wrong '.*/nothing: No such file' "a model that is missing" --virtual-nodes 2 --fabric-model "$scratch/nothing"
+wrong '.*/nothing: No such file' "a model that is missing" --virtual-nodes 2 --fabric-topology "$scratch/nothing"
 echo 'SwitchName=s0' >"$scratch/bad.conf"
-wrong ".*bad.conf" "a model that cannot be read" --virtual-nodes 2 --fabric-model "$scratch/bad.conf"
-wrong 'option --fabric-model: ' "a shape that is none" --virtual-nodes 2 --fabric-model fat-tree:0x2
-wrong 'option --fabric-model cannot be used with --instance' "the shape of an instance" --instance /none --fabric-model fat-tree:2x2
+wrong ".*bad.conf" "a model that cannot be read" --virtual-nodes 2 --fabric-topology "$scratch/bad.conf"
+wrong 'option --fabric-topology: ' "a shape that is none" --virtual-nodes 2 --fabric-topology fat-tree:0x2
+wrong 'option --fabric-topology cannot be used with --instance' "the shape of an instance" --instance /none --fabric-topology fat-tree:2x2
 done_testing

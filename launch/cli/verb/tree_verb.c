@@ -29,7 +29,7 @@ struct tree_settings {
 #define FIELD(member) .offset = offsetof(struct tree_settings, member)
 
 static const char *const tree_names[] = {"host",     "hostfile", "source",    "virtual-nodes",
-                                         "radix",    "starter",  "ssh-agent", "fabric-model",
+                                         "radix",    "starter",  "ssh-agent", "fabric-topology",
                                          "no-shape", "help",     "version"};
 
 #define TREE_NAMES (sizeof(tree_names) / sizeof(tree_names[0]))
