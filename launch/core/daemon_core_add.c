@@ -6,7 +6,7 @@
  * the client goes.
  *
  * Additions are carried out one at a time: the places of the roster have no gap.
- * Cost: nothing while none waits; ADD_STARTS_MAX starts at a time.
+ * Cost: nothing while none waits; ADD_STARTS_MAX starts at a time, or one for all (srun).
  */
 #include "config.h"
 
@@ -56,7 +56,7 @@ static void addition_check(const struct addition *addition)
 {
     assert(allocation_nodes(&addition->nodes) > 0);
     assert(addition->phase != ADD_QUEUED || ranges_is_empty(&addition->unstarted));
-    assert(ranges_count(&addition->waiting) <= ADD_STARTS_MAX);
+    assert(ranges_count(&addition->waiting) <= allocation_nodes(&addition->nodes));
     assert(addition->failures_count <= ranges_count(&addition->failed));
 }
 
@@ -168,12 +168,15 @@ static void answer_failed(struct daemon_core *core, const struct addition *addit
 
 /* ---- requests ---- */
 
-/* Others start all daemons at once, or do not start them themselves. */
+/* With tokens others start the daemons. */
 static int check_starter(const struct daemon_core *core, struct error *error)
 {
     switch (core->spec->starter) {
     case STARTER_SSH:
     case STARTER_VIRTUAL:
+    case STARTER_SRUN:
+    case STARTER_PALS:
+    case STARTER_FLUX:
         return 0;
     case STARTER_LOCAL:
         return error_set(error, -ENOTSUP,
@@ -181,8 +184,8 @@ static int check_starter(const struct daemon_core *core, struct error *error)
                          "--host, --hostfile or --virtual-nodes to add nodes");
     default:
         return error_set(error, -ENOTSUP,
-                         "the starter of this instance starts all its nodes at once; nodes can be "
-                         "added where it is ssh");
+                         "the daemons of this instance are started with tokens (--starter join), "
+                         "and there are none for new nodes; start an instance with them");
     }
 }
 
@@ -331,11 +334,19 @@ static bool begin(struct daemon_core *core, struct addition *addition)
     return true;
 }
 
+/* srun and the like start all with one call. */
+static uint64_t starts_max(const struct daemon_core *core, const struct addition *addition)
+{
+    return core->spec->starter == STARTER_SSH || core->spec->starter == STARTER_VIRTUAL
+               ? ADD_STARTS_MAX
+               : allocation_nodes(&addition->nodes);
+}
+
 static void start_some(struct daemon_core *core, struct addition *addition)
 {
     uint32_t place;
 
-    while (ranges_count(&addition->waiting) < ADD_STARTS_MAX &&
+    while (ranges_count(&addition->waiting) < starts_max(core, addition) &&
            ranges_next(&addition->unstarted, 0, &place)) {
         ranges_remove(&addition->unstarted, place, place);
         ranges_add(&addition->waiting, place, place);

@@ -253,6 +253,9 @@ static void close_parts(struct daemon *daemon)
 {
     int helper_died;
 
+    if (daemon->loop)
+        loop_defer_cancel(daemon->loop, daemon);
+    ranges_fini(&daemon->newcomers);
     daemon_jobs_close(daemon);
     daemon_surveys_close(daemon);
     daemon_stacks_close(daemon);

@@ -11,6 +11,7 @@
 #include "launch/daemon/daemon_internal.h"
 #include "launch/daemon/join_root.h"
 #include "launch/start/boot_tell.h"
+#include "launch/start/one_shot.h"
 
 #define REFUSALS_TOLD 3
 
@@ -38,6 +39,28 @@ void daemon_add_names(struct daemon *daemon, uint32_t first, const struct hostli
     record->range.last += hostlist_count(names);
 }
 
+/* One call for all that the core has started in this step. */
+static void start_newcomers(void *context)
+{
+    struct daemon *daemon = context;
+    struct range places = {ranges_min(&daemon->newcomers), ranges_max(&daemon->newcomers)};
+    struct hostlist *names = hostlist_create();
+    struct addresses addresses;
+    struct boot_record record;
+
+    assert(ranges_count(&daemon->newcomers) == places.last - places.first + 1);
+    ranges_clear(&daemon->newcomers);
+    hostlist_append_slice(names, daemon->record.names, places.first - 1,
+                          places.last - places.first + 1);
+    link_set_addresses(daemon->links, &addresses);
+    one_shot_record_added(&daemon->record, &addresses, places, names, &record);
+    link_set_copy_secret(daemon->links, record.instance.secret);
+    starter_start_all(daemon->starter, &record);
+    boot_record_fini(&record);
+    hostlist_destroy(names);
+    secret_clear_stack();
+}
+
 void daemon_start_newcomer(struct daemon *daemon, uint32_t place)
 {
     char name[HOST_NAME_BYTES_MAX + 1];
@@ -45,6 +68,12 @@ void daemon_start_newcomer(struct daemon *daemon, uint32_t place)
     struct boot_record record;
 
     assert(daemon->root != NULL && daemon->starter != NULL);
+    if (starter_is_one_shot(daemon->record.instance.starter)) {
+        if (ranges_is_empty(&daemon->newcomers))
+            loop_defer(daemon->loop, start_newcomers, daemon);
+        ranges_add(&daemon->newcomers, place, place);
+        return;
+    }
     link_set_addresses(daemon->links, &addresses);
     boot_record_newcomer(&daemon->record, &addresses, place, daemon_place_name(daemon, place, name),
                          &record);
@@ -59,6 +88,7 @@ void daemon_start_newcomer(struct daemon *daemon, uint32_t place)
 int daemon_start_children(struct daemon *daemon, struct error *error)
 {
     struct addresses addresses;
+    struct boot_record record;
 
     daemon_check(daemon);
     if (!starter_is_one_shot(daemon->record.instance.starter)) {
@@ -67,7 +97,9 @@ int daemon_start_children(struct daemon *daemon, struct error *error)
         return join_root_start(daemon->join_root, error);
     } else if (daemon->root) {
         link_set_addresses(daemon->links, &addresses);
-        starter_start_all(daemon->starter, &daemon->record, &addresses);
+        one_shot_record(&daemon->record, &addresses, &record);
+        starter_start_all(daemon->starter, &record);
+        boot_record_fini(&record);
     }
     return 0;
 }

@@ -86,6 +86,7 @@ struct daemon {
     struct hash_map *job_timers;                   /* job -> struct core_timer, while it runs */
     struct loop_watch *starter_watch; /* until we have joined, or the starter has exited */
     struct loop_timer *starter_timer; /* NULL once we have joined */
+    struct ranges newcomers;          /* whom a one-shot starter starts at the end of the turn */
     struct join_root *join_root;      /* at place 0 with --starter join; else NULL */
     struct doctor *doctor;            /* NULL unless this is an instance of banyan doctor */
     struct root *root;                /* the clients; NULL except at place 0 */

@@ -109,8 +109,9 @@ static void get_range(struct wire_reader *reader, struct boot_record *record)
 
     record->range.first = (uint32_t)wire_get_varint_max(reader, TREE_PLACES_MAX - 1);
     record->range.last = (uint32_t)wire_get_varint_max(reader, TREE_PLACES_MAX - 1);
-    if (record->range.first > record->range.last || record->place < record->range.first ||
-        record->place > record->range.last)
+    /* Place 0 above the range: each daemon of those that get this record finds its own. */
+    if (record->range.first > record->range.last || record->place > record->range.last ||
+        (record->place < record->range.first && record->place != 0))
         wire_fail(reader);
     /* After the initial places come those added when the instance grows. */
     if (record->range.first < places && record->range.last >= places)

@@ -91,10 +91,18 @@ const struct one_shot *one_shot_find(const char *starter, struct error *error)
 void one_shot_record(const struct boot_record *root, const struct addresses *root_addresses,
                      struct boot_record *ret_record)
 {
-    *ret_record = (struct boot_record){.incarnation = 1, .range = root->range};
+    one_shot_record_added(root, root_addresses, root->range, root->names, ret_record);
+}
+
+void one_shot_record_added(const struct boot_record *root, const struct addresses *root_addresses,
+                           struct range range, const struct hostlist *names,
+                           struct boot_record *ret_record)
+{
+    assert(hostlist_count(names) == range.last + 1 - boot_record_first_named(range));
+    *ret_record = (struct boot_record){.incarnation = 1, .range = range};
     instance_spec_copy(&ret_record->instance, &root->instance);
     ret_record->names = hostlist_create();
-    hostlist_append_slice(ret_record->names, root->names, 0, hostlist_count(root->names));
+    hostlist_append_slice(ret_record->names, names, 0, hostlist_count(names));
     ret_record->ancestors_count = 1;
     ret_record->ancestors = memory_allocate_zeroed(sizeof(*ret_record->ancestors));
     ret_record->ancestors[0].addresses = *root_addresses;
@@ -125,19 +133,23 @@ int one_shot_take_place(struct boot_record *record, const char *node_name, struc
     int64_t found = hostlist_find(record->names, node_name, 0);
     struct node_order *order;
     struct hostlist *names;
+    uint32_t first;
 
     if (found < 0)
         found = find_first_label(record->names, node_name);
-    if (found < 0 || record->place != 0 || record->range.first != 0)
+    if (found < 0 || record->place != 0)
         return error_set(
             error, -ENOENT,
             "the scheduler calls this node %.80s, which is not a name in the allocation: use the scheduler's node names",
             node_name);
-    record->place = (uint32_t)found + 1;
+    first = boot_record_first_named(record->range);
+    record->place = first + (uint32_t)found;
     hostlist_name(record->names, (uint32_t)found, record->name);
-    record->range = tree_scope(&tree, record->place);
+    /* Who is added later starts nobody. */
+    record->range =
+        first > 1 ? (struct range){record->place, record->place} : tree_scope(&tree, record->place);
     names = hostlist_create();
-    hostlist_append_slice(names, record->names, record->range.first - 1,
+    hostlist_append_slice(names, record->names, record->range.first - first,
                           record->range.last - record->range.first + 1);
     hostlist_destroy(record->names);
     record->names = names;
@@ -148,27 +160,30 @@ int one_shot_take_place(struct boot_record *record, const char *node_name, struc
     return 0;
 }
 
-struct hostlist *one_shot_take_nodes(const struct hostlist *names, const struct hostlist *wanted,
-                                     struct ranges *given, struct ranges *ret_places)
+struct hostlist *one_shot_take_nodes(const struct hostlist *names, uint32_t first,
+                                     const struct hostlist *wanted, struct ranges *given,
+                                     struct ranges *ret_places)
 {
     struct hostlist *taken = hostlist_create();
     char name[HOST_NAME_BYTES_MAX + 1];
 
     if (hostlist_count(wanted) == hostlist_count(names)) {
-        ranges_add(given, 1, hostlist_count(names));
+        ranges_add(given, first, first + hostlist_count(names) - 1);
         ranges_copy(ret_places, given);
         hostlist_append_slice(taken, names, 0, hostlist_count(names));
         return taken;
     }
     for (uint32_t i = 0; i < hostlist_count(wanted); i++) {
         int64_t found;
+        uint32_t place;
 
         hostlist_name(wanted, i, name);
         found = hostlist_find(names, name, 0);
-        if (found < 0 || ranges_contains(given, (uint32_t)found + 1))
+        place = first + (uint32_t)found;
+        if (found < 0 || ranges_contains(given, place))
             continue;
-        ranges_add(given, (uint32_t)found + 1, (uint32_t)found + 1);
-        ranges_add(ret_places, (uint32_t)found + 1, (uint32_t)found + 1);
+        ranges_add(given, place, place);
+        ranges_add(ret_places, place, place);
         hostlist_append(taken, name);
     }
     return taken;
@@ -181,13 +196,14 @@ int one_shot_is_line(const char *line)
     return (digits > 0 && strstr(line, ": ") != NULL) || strstr(line, "error") != NULL;
 }
 
-uint32_t one_shot_place_of(const struct hostlist *names, const char *message, const char **ret_text)
+uint32_t one_shot_place_of(const struct hostlist *names, uint32_t first, const char *message,
+                           const char **ret_text)
 {
     char name[HOST_NAME_BYTES_MAX + 1];
     const char *text = strchr(message, ' ');
     int64_t found = -1;
 
-    assert(names != NULL);
+    assert(names != NULL && first > 0);
     if (message[0] == ONE_SHOT_NAME_MARK && text != NULL) {
         snprintf(name, sizeof(name), "%.*s", (int)(text - message - 1), message + 1);
         found = hostlist_find(names, name, 0);
@@ -195,5 +211,5 @@ uint32_t one_shot_place_of(const struct hostlist *names, const char *message, co
     if (found < 0)
         return 0;
     *ret_text = text + 1;
-    return (uint32_t)found + 1;
+    return first + (uint32_t)found;
 }

@@ -39,7 +39,8 @@ enum progress {
 /* Of one daemon, or of many by a one-shot starter: these have neither joined nor failed. */
 struct many {
     struct ranges pending;
-    struct hostlist *names; /* of all places of the instance from 1 on; NULL: one daemon */
+    struct hostlist *names; /* of all places from first on; NULL: one daemon */
+    uint32_t first;
 };
 
 struct start {
@@ -311,7 +312,7 @@ static void take_error_of_one(struct start *start, const char *message)
 {
     struct error why = ERROR_NONE;
     const char *text;
-    uint32_t place = one_shot_place_of(start->many.names, message, &text);
+    uint32_t place = one_shot_place_of(start->many.names, start->many.first, message, &text);
 
     if (place == 0) {
         stderr_tail_add(&start->words, message, strlen(message));
@@ -567,6 +568,7 @@ static void start_many(struct starter *starter, const struct boot_record *record
     start->place = places->items[0].first;
     start->many.names = hostlist_create();
     hostlist_append_slice(start->many.names, record->names, 0, hostlist_count(record->names));
+    start->many.first = boot_record_first_named(record->range);
     start->many.pending = *places;
     *places = (struct ranges){0};
     ranges_add_all(&starter->reached, &start->many.pending);
@@ -579,22 +581,20 @@ static void start_many(struct starter *starter, const struct boot_record *record
     send_record(start);
 }
 
-void starter_start_all(struct starter *starter, const struct boot_record *root,
-                       const struct addresses *root_addresses)
+void starter_start_all(struct starter *starter, const struct boot_record *record)
 {
-    const struct starter_method *method = starter_method_of(root->instance.starter);
+    const struct starter_method *method = starter_method_of(record->instance.starter);
+    uint32_t first = boot_record_first_named(record->range);
     struct hostlist *wanted = hostlist_create();
     struct ranges given = {0};
-    struct boot_record record;
 
-    assert(method->select != NULL && method->start_all != NULL);
-    one_shot_record(root, root_addresses, &record);
-    for (uint32_t i = 0; method->select(i, record.names, wanted); i++) {
+    assert(method->select != NULL && method->start_all != NULL && record->place == 0);
+    for (uint32_t i = 0; method->select(i, record->names, wanted); i++) {
         struct ranges places = {0};
-        struct hostlist *nodes = one_shot_take_nodes(record.names, wanted, &given, &places);
+        struct hostlist *nodes = one_shot_take_nodes(record->names, first, wanted, &given, &places);
 
         if (places.count > 0)
-            start_many(starter, &record, i, nodes, &places);
+            start_many(starter, record, i, nodes, &places);
         ranges_fini(&places);
         hostlist_destroy(nodes);
         hostlist_destroy(wanted);
@@ -602,7 +602,6 @@ void starter_start_all(struct starter *starter, const struct boot_record *root,
     }
     hostlist_destroy(wanted);
     ranges_fini(&given);
-    boot_record_fini(&record);
 }
 
 void starter_clean(struct starter *starter, const struct instance_spec *instance, uint32_t place,

@@ -29,11 +29,10 @@ struct starter *starter_create(struct loop *loop, struct helper *helper,
                                const struct starter_events *events, void *context);
 /* Encodes and keeps what it needs of record; record stays the caller's. */
 void starter_start(struct starter *starter, const struct boot_record *record);
-/* Of a one-shot starter, which the root calls for all: starts the daemons of all places of the
- * root's record but place 0.  A start is given up when no daemon has shown up for the start
- * time-out, each place separately. */
-void starter_start_all(struct starter *starter, const struct boot_record *root,
-                       const struct addresses *root_addresses);
+/* Of a one-shot starter, which the root calls for all: starts the daemons of all places that the record
+ * of one_shot_record or one_shot_record_added names.  A start is given up when no daemon has shown up
+ * for the start time-out, each place separately. */
+void starter_start_all(struct starter *starter, const struct boot_record *record);
 /* The root sees to the daemons of all places, and no daemon starts another. */
 int starter_is_one_shot(enum starter_kind kind);
 /* The place has joined: its start time-out no longer runs. */

@@ -41,6 +41,9 @@ printf '%s\n' "$@" >"$SEEN/arguments"
 [ "$MODE" != refuse ] || refuse aprun
 [ "$1 $3 $4 $5 $6 $7" = "-n -N 1 --cc none -L" ] || { echo "aprun: what is $*?" >&2; exit 99; }
 IFS=, read -ra hosts <<<"$8"
+for host in "${hosts[@]}"; do
+    [[ ${host%%.*} = n[1-4] ]] || { echo "aprun: $host is not in the job" >&2; exit 1; }
+done
 [ "$2" = ${#hosts[@]} ] || { echo "aprun: $2 processes on ${#hosts[@]} nodes?" >&2; exit 99; }
 shift 8
 export PALS_APINFO=$SEEN/apinfo
@@ -152,6 +155,32 @@ for way in pals flux; do
     wait $pid || status=$?
     is "$status" 130 "$way: Ctrl-C: exit status"
     nothing_left "$way: Ctrl-C: nothing is left"
+
+    # What is added to a living instance is started with a second call.
+    new_mark
+    domain=.example.org
+    [ $way = pals ] || domain=
+    dir=$(env "${variables[@]}" "$banyan" start --daemonize --net lo --banyand "$BANYAN_DAEMON" --start-timeout 15 \
+        "${options[@]}" --host "n1$domain:1,n2$domain:1" </dev/null)
+    rm -f "$SEEN"/arguments
+    run "$banyan" node add --instance "$dir" "n3$domain:2" "n4$domain:2" </dev/null
+    is "$status$err" 0 "$way: two nodes are added"
+    [ $way != pals ] || is "$(head -n 8 "$SEEN/arguments" | tr '\n' ' ')" \
+        "-n 2 -N 1 --cc none -L n3.example.org,n4.example.org " "$way: by one call for both"
+    run "$banyan" run --instance "$dir" -x BT_MARK="$mark" hostname </dev/null
+    is "$status:$(sort <<<"$out" | xargs)" "0:n1 n2 n3 n3 n4 n4" "$way: and run jobs"
+    run "$banyan" node remove --instance "$dir" "n3$domain" </dev/null
+    is "$status$err" 0 "$way: one of them is removed"
+    run "$banyan" node add --instance "$dir" "n3$domain" n9 </dev/null
+    is "$status" 125 "$way: a node that the scheduler does not have"
+    like "$err" 'cannot start (the daemon|daemons) on .*n9' "$way: is named"
+    run "$banyan" node add --instance "$dir" "n3$domain" </dev/null
+    is "$status$err" 0 "$way: what was removed is added again"
+    run "$banyan" run --instance "$dir" --per-node 1 -x BT_MARK="$mark" hostname </dev/null
+    is "$status:$(sort <<<"$out" | xargs)" "0:n1 n2 n3 n4" "$way: with a new place"
+    run "$banyan" stop --instance "$dir"
+    is "$status$err" 0 "$way: the instance ends"
+    nothing_left "$way: that has grown: nothing is left"
 done
 
 in_job flux --starter pals --boot "file:$scratch" true

@@ -74,21 +74,46 @@ works() {
     nothing_left "$2: nothing is left"
 }
 
+# grows PROGRAM WHAT [NAME=VALUE...] -- [OPTION...]: an instance of two nodes, and then of four.
+grows() {
+    local program=$1 what=$2 settings=() dir
+    shift 2
+    while [ "$1" != -- ]; do settings+=("$1"); shift; done
+    shift
+    new_mark
+    : >"$CALLS"
+    dir=$(env PATH="$scratch/bin:$PATH" "${settings[@]}" "$banyan" start --daemonize --banyand "$BANYAN_DAEMON" --net lo \
+        --start-timeout 120 --host 'n[1-2]' "$@")
+    run "$banyan" node add --instance "$dir" 'n[3-4]' </dev/null
+    is "$status$err" 0 "$what: two nodes are added"
+    run "$banyan" run --instance "$dir" --per-node 1 -x BT_MARK="$mark" sh -c 'echo "${TMPDIR##*/}"' </dev/null
+    is "$status $(sort <<<"$out" | paste -sd' ') $err" "0 n1 n2 n3 n4 " "$what: all nodes run"
+    is "$(cut -d' ' -f1 "$CALLS" | sort | uniq -c | xargs)" "4 $program" "$what: a call for each"
+    run "$banyan" stop --instance "$dir"
+    is "$status$err" 0 "$what: the instance ends"
+    nothing_left "$what: nothing is left"
+}
+
 pbs=(PBS_JOBID=5 PBS_NODEFILE="$scratch/nodefile")
 start "${pbs[@]}" -- --radix 2
 works pbs_tmrsh "PBS"
+grows pbs_tmrsh "PBS, added" "${pbs[@]}" --
 rm "$scratch/bin/pbs_tmrsh"
 start "${pbs[@]}" -- --boot "file:$scratch/boot"
 works pbsdsh "Torque"
+grows pbsdsh "Torque, added" "${pbs[@]}" -- --boot "file:$scratch/boot"
 lsf=(LSB_JOBID=5 LSB_MCPU_HOSTS="n1 1 n2 1 n3 1 n4 1 ")
 start "${lsf[@]}" -- --radix 2
 works blaunch "LSF"
+grows blaunch "LSF, added" "${lsf[@]}" --
 start "${lsf[@]}" -- --radix 2 --boot "file:$scratch/boot"
 works blaunch "LSF, start-up data in files"
 start JOB_ID=5 SGE_ROOT=/sge ARC=lx PE_HOSTFILE="$scratch/pe" --
 works qrsh "Grid Engine"
+grows qrsh "Grid Engine, added" JOB_ID=5 SGE_ROOT=/sge ARC=lx PE_HOSTFILE="$scratch/pe" --
 start -- --ssh-agent "kubectl exec -i" --host 'n[1-4]'
 works kubectl "Kubernetes"
+grows kubectl "Kubernetes, added" -- --ssh-agent "kubectl exec -i"
 
 # What a starter cannot follow is said once, and the run goes on.
 start -- --virtual-nodes 2 --start-retries 3

@@ -264,13 +264,12 @@ static void test_refused(void)
     has_no_room = false;
     calls("", "then nothing is done");
     daemon_core_destroy(core);
-    lone_core_start_by(STARTER_SRUN);
+    lone_core_start_by(STARTER_JOIN);
     core = begin(true);
     adds(core, CLIENT, "m1");
-    hears(
-        "2: the starter of this instance starts all its nodes at once; nodes can be added where it "
-        "is ssh",
-        "nor by a starter that cannot");
+    hears("2: the daemons of this instance are started with tokens (--starter join), and there are "
+          "none for new nodes; start an instance with them",
+          "nor by a starter that cannot");
     daemon_core_destroy(core);
     lone_core_start_by(STARTER_SSH);
 }
@@ -400,6 +399,23 @@ static void test_many(void)
     daemon_core_destroy(core);
 }
 
+/* srun and the like start all with one call. */
+static void test_at_once(void)
+{
+    struct daemon_core *core;
+
+    lone_core_start_by(STARTER_SRUN);
+    core = begin(true);
+    adds(core, CLIENT, "m[1-70]");
+    is_string(strstr(buffer_string(&called), "start 73 "), "start 73 start 74 ",
+              "a starter that starts all at once starts all");
+    buffer_clear(&called);
+    fails(core, 5, "srun exited 1");
+    calls("failed 5 ", "and no more when one fails");
+    daemon_core_destroy(core);
+    lone_core_start_by(STARTER_SSH);
+}
+
 int main(void)
 {
     lone_core_open();
@@ -409,6 +425,7 @@ int main(void)
     test_gone();
     test_due();
     test_many();
+    test_at_once();
     lone_core_close();
     buffer_fini(&heard);
     buffer_fini(&called);
