@@ -97,7 +97,9 @@ fails "no node" 'expected: banyan node add'
 verb node add user@v9
 fails "another user" 'user@: new nodes have the user'
 verb node add v9 --hostfile "$scratch/hosts"
-fails "two sources" 'give nodes or --hostfile, not both'
+fails "two sources" 'give nodes, --hostfile or --from-scheduler, not more than one'
+verb node add --from-scheduler
+fails "no job of Slurm" 'SLURM_JOB_ID is not set here; name the nodes'
 verb node add --hostfile "$scratch/none"
 fails "no file" 'option --hostfile: cannot read .*/none: No such file'
 is "$(lists)" "$before" "then nothing is added"
@@ -175,7 +177,35 @@ until_true 60 reached 0
 ok "so do its daemons" reached 0
 nothing_left_within 30 "$session" "nothing is left"
 
+# ---- nodes of a job of Slurm that was extended ----
+
+mkdir "$scratch/slurm"
+cat >"$scratch/slurm/scontrol" <<'S'
+#!/bin/sh
+[ "$*" = "--details show job 77" ] || { echo "scontrol: what is $*?" >&2; exit 1; }
+printf 'JobId=77\n   NodeList=n[1-4]\n     Nodes=n[1-2] CPU_IDs=0 Mem=0 GRES=\n'
+printf '     Nodes=n[3-4] CPU_IDs=0-2 Mem=0 GRES=\n'
+S
+chmod +x "$scratch/slurm/scontrol"
+in_slurm() { run env PATH="$scratch/slurm:$PATH" SLURM_JOB_ID="$1" "$banyan" node add --from-scheduler </dev/null; }
+dir=$("$banyan" start --daemonize --ssh-agent "$scratch/agent" --banyand "$BANYAN_DAEMON" --net lo --host 'n[1-2]')
+session=$(basename "$dir" | cut -d . -f 1)
+in_slurm 78
+fails "another job" 'option --from-scheduler: .*scontrol: what is'
+in_slurm 77
+is "$status$err" 0 "those that are new"
+lists_are "n[1-2] up 0/1 -
+n[3-4] up 0/3 -" "are added, with their CPUs"
+in_slurm 77
+is "$status:$err" "0:banyan: the instance has all nodes of the scheduler's job" "once"
+verb stop
+until_true 60 reached 0
+nothing_left_within 30 "$session" "nothing is left"
+
 # ---- where no node can be added ----
+
+verb node add
+fails "no node and no instance: the node is named" 'expected: banyan node add'
 
 dir=$("$banyan" start --daemonize)
 session=$(basename "$dir" | cut -d . -f 1)

@@ -27,11 +27,17 @@ while [[ $1 = -* ]]; do
     [[ $1 != --nodelist=* ]] || list=${1#*=}
     shift
 done
-[ "$list" = 'n[1-3]' ] || { echo "srun: which nodes are $list?" >&2; exit 99; }
-cat >"$SEEN/input"
+case $list in
+'n[1-3]') hosts="n1 n2 n3" ;;
+n1) hosts=n1 ;;
+'n[2-3]') hosts="n2 n3" ;;
+*) echo "srun: which nodes are $list?" >&2; exit 99 ;;
+esac
+input=$SEEN/input.$$
+cat >"$input"
 number=0
-for host in n1 n2 n3; do
-    SLURMD_NODENAME=$host "$FAKESSH" $host "$@" <"$SEEN/input" > >(sed -u "s/^/$number: /") 2>&1 &
+for host in $hosts; do
+    SLURMD_NODENAME=$host "$FAKESSH" $host "$@" <"$input" > >(sed -u "s/^/$number: /") 2>&1 &
     number=$((number + 1))
 done
 status=0
@@ -79,4 +85,27 @@ is "$status:$err:$(sort <<<"$out" | xargs)" "0::n1 n2 n3" "in a step: it runs on
 is "$(grep -vE '^SLURM_JOB_(ID|NODELIST)=|^SLURMD' "$SEEN/environment" | cut -d = -f 1 | xargs)" "" \
     "in a step: none of its options becomes one of the daemons' step"
 nothing_left "in a step: nothing is left"
+
+# A living instance grows by a second step, also when the job has been extended since.
+cat >"$scratch/bin/scontrol" <<'S'
+#!/bin/sh
+printf 'JobId=7\n   NodeList=n[1-3]\n     Nodes=n1 CPU_IDs=0 Mem=0 GRES=\n     Nodes=n[2-3] CPU_IDs=0-1 Mem=0 GRES=\n'
+S
+chmod +x "$scratch/bin/scontrol"
+new_mark
+export VERSION="slurm 23.11.4" SLURM_JOB_ID=7
+dir=$(SLURM_JOB_NODELIST=n1 SLURM_TASKS_PER_NODE=1 "$banyan" start --daemonize --net lo --banyand "$BANYAN_DAEMON" \
+    --start-timeout 120 </dev/null)
+run "$banyan" node add --instance "$dir" --from-scheduler </dev/null
+is "$status$err" 0 "the nodes by which the job was extended are added"
+is "$(grep -xE -e '--(nodes|ntasks|nodelist)=.*' "$SEEN/arguments" | xargs)" "--nodes=2 --ntasks=2 --nodelist=n[2-3]" \
+    "by one step on these"
+run "$banyan" run --instance "$dir" -x BT_MARK="$mark" hostname </dev/null
+is "$status:$err:$(sort <<<"$out" | xargs)" "0::n1 n2 n2 n3 n3" "and run jobs"
+run "$banyan" node add --instance "$dir" n9 </dev/null
+is "$status" 125 "a node outside the job"
+like "$err" '^banyan: cannot start the daemon on n9: srun exited 99: .*which nodes are n9' "is an error in srun's words"
+run "$banyan" stop --instance "$dir"
+is "$status$err" 0 "the instance ends"
+nothing_left "an instance that has grown: nothing is left"
 done_testing

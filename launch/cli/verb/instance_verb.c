@@ -69,5 +69,7 @@ int instance_verb_run(const struct instance_verb *verb, int argc, char **argv)
                   argv[0]);
         return verb_output_fail(&error);
     }
+    if (verb->check != NULL && verb->check(&settings, argv + 1, &error) < 0)
+        return verb_output_fail(&error);
     return with_client(verb, &settings, argv + 1);
 }

@@ -13,6 +13,7 @@ struct instance_settings {
     int json;
     int now;
     int force;
+    int from_scheduler;
     int verbose;
     int processes;
     int stack;
@@ -45,6 +46,8 @@ struct instance_verb {
     int words_min; /* beside the options */
     int words_max;
     const char *usage; /* what is expected, if the words are too few or too many */
+    /* What can be seen without the instance; NULL: nothing. */
+    int (*check)(const struct instance_settings *settings, char *const *words, struct error *error);
     /* Returns the exit status; a negative errno with an error is EXIT_STATUS_FAILED. */
     int (*carry_out)(struct instance_client *client, const struct instance_settings *settings,
                      char *const *words, struct error *error);

@@ -39,6 +39,11 @@ static const struct option_rule add_rules[] = {
      .value = "FILE",
      INSTANCE_FIELD(hostfile),
      .help = "the nodes to add, one per line: name, name:4 or name slots=4"},
+    {.kind = OPTION_FLAG,
+     .name = "from-scheduler",
+     INSTANCE_FIELD(from_scheduler),
+     .help =
+         "those that the job of Slurm has and the instance has not, after the job was extended"},
     OPTION_ROW_INSTANCE,
     OPTION_ROWS_ABOUT(struct instance_settings, help, version)};
 
@@ -73,7 +78,7 @@ void node_verb_help(struct buffer *out)
     buffer_append_string(
         out,
         "Usage: banyan node list [OPTIONS] [NODES...]\n"
-        "       banyan node add [OPTIONS] NODES... | --hostfile FILE\n"
+        "       banyan node add [OPTIONS] NODES... | --hostfile FILE | --from-scheduler\n"
         "       banyan node drain [OPTIONS] NODES...\n"
         "       banyan node resume [OPTIONS] NODES...\n"
         "       banyan node remove [--wait | --force] [OPTIONS] NODES...\n\n"
@@ -200,6 +205,7 @@ static const struct node_order {
       .help = node_verb_help,
       .words_max = INT_MAX,
       .usage = "node add [OPTIONS] NODES...",
+      .check = node_add_check,
       .carry_out = node_add}},
     {"drain",
      {.rules = change_rules,

@@ -4,10 +4,12 @@
 
 #include "launch/cli/verb/node_add.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "launch/cli/verb/node_scheduler.h"
 #include "test/support/tap.h"
 
 static void finds(const char *file, char *const *words, const char *expected, const char *what)
@@ -45,6 +47,53 @@ static void finds_in_file(const char *contents, const char *expected, const char
     (void)unlink(path);
 }
 
+static void checks(const char *file, int from_scheduler, char *const *words, const char *expected,
+                   const char *what)
+{
+    const struct instance_settings settings = {.hostfile = file, .from_scheduler = from_scheduler};
+    struct error error = ERROR_NONE;
+
+    (void)node_add_check(&settings, words, &error);
+    has_string(error.text, expected, "%s", what);
+}
+
+/* What scontrol of Slurm 21.08 to 24.05 writes. */
+static void test_scheduler(void)
+{
+    static const char details[] = "JobId=7 JobName=x\n"
+                                  "   ReqNodeList=(null) ExcNodeList=n9\n"
+                                  "   NodeList=n[1-3]\n   BatchHost=n1\n   NumNodes=3 NumCPUs=9\n"
+                                  "   JOB_GRES=(null)\n"
+                                  "     Nodes=n[1-2] CPU_IDs=0-1 Mem=0 GRES=\n"
+                                  "     Nodes=n3 CPU_IDs=0-3,8 Mem=0 GRES=\n   Dist=Block\n";
+    struct allocation nodes;
+    struct error error = ERROR_NONE;
+
+    allocation_init(&nodes);
+    is_int(node_scheduler_parse(details, 1, &nodes, &error), 0, "the details of a job");
+    is_uint(allocation_nodes(&nodes), 3, "have its nodes");
+    is_uint(allocation_slots_of(&nodes, 1), 2, "with their CPUs");
+    is_uint(allocation_slots_of(&nodes, 2), 5, "each its own");
+    allocation_fini(&nodes);
+    allocation_init(&nodes);
+    is_int(node_scheduler_parse(details, 4, &nodes, &error), 0, "if a task has four");
+    is_uint(allocation_slots(&nodes), 3, "each node has a slot");
+    allocation_fini(&nodes);
+    allocation_init(&nodes);
+    is_int(node_scheduler_parse("   NodeList=n[1-2]\n", 1, &nodes, &error), 0, "without details");
+    is_uint(allocation_nodes(&nodes), 2, "there are nodes too");
+    allocation_fini(&nodes);
+    allocation_init(&nodes);
+    is_int(
+        node_scheduler_parse("JobId=7\n   NodeList=(null)\n   Nodes=(null)\n", 1, &nodes, &error),
+        -EBADMSG, "a job that waits has none");
+    has_string(error.text, "is it running?", "is said");
+    error = ERROR_NONE;
+    ok(node_scheduler_parse("   Nodes=n[1- CPU_IDs=5-1,x\n", 1, &nodes, &error) < 0,
+       "what is no list is refused");
+    allocation_fini(&nodes);
+}
+
 int main(void)
 {
     char first[] = "n[5-8]:4", second[] = "x", user[] = "root@x", bad[] = "n[";
@@ -53,8 +102,11 @@ int main(void)
 
     finds(NULL, both, "n[5-8],x 17", "words, with and without slots");
     finds_in_file("# more\nn7\nn8 slots=3\n", "n[7-8] 4", "a file");
-    finds(NULL, none, "expected: banyan node add", "neither");
-    finds("hosts", both, "give nodes or --hostfile, not both", "words and a file");
+    checks(NULL, 0, none, "expected: banyan node add", "neither");
+    checks("hosts", 0, both, "give nodes, --hostfile or --from-scheduler", "words and a file");
+    checks(NULL, 1, both, "give nodes, --hostfile or --from-scheduler", "words and the scheduler");
+    checks(NULL, 1, none, "", "the scheduler alone");
+    test_scheduler();
     finds("/nonexistent/hosts", none,
           "option --hostfile: cannot read /nonexistent/hosts: No such file", "no such file");
     finds_in_file("n1 slots=many\n", "slots must be a number", "a file that is none");
