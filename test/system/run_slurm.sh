@@ -97,6 +97,25 @@ export OUT=$scratch/het
 timeout 300 salloc -Q -N2 -n5 : -N3 -n3 ./het.sh 2>"$OUT.salloc" || diag "$(cat "$OUT.salloc")"
 same "a heterogeneous job"
 
+# ---- A living instance takes the rest of its job ----
+
+export OUT=$scratch/grow
+cat >grow.sh <<'J'
+#!/bin/bash
+scontrol show hostnames "$SLURM_JOB_NODELIST" | sort >$OUT.want
+dir=$("$banyan" start --daemonize --start-timeout 120 --host "$(head -n 1 $OUT.want)" </dev/null 2>$OUT.err)
+{
+    "$banyan" node add --instance "$dir" --from-scheduler
+    echo $?
+    "$banyan" run --instance "$dir" --per-node 1 hostname </dev/null | sort >$OUT.ranks
+    "$banyan" stop --instance "$dir"
+} >>$OUT.err 2>&1
+J
+chmod +x grow.sh
+timeout 300 salloc -Q -N3 -n6 ./grow.sh 2>"$OUT.salloc" || diag "$(cat "$OUT.salloc")"
+is "$(cat "$OUT.err")" 0 "an instance of one node of a job takes the other nodes by srun"
+is "$(cat "$OUT.ranks")" "$(cat "$OUT.want")" "and jobs run there"
+
 # ---- Fewer than all ----
 
 export OUT=$scratch/some
