@@ -155,7 +155,7 @@ static int is_of_tasks(const char *name)
     return is_of_job(name) && !is_one_of(name, of_ranks, sizeof(of_ranks) / sizeof(of_ranks[0]));
 }
 
-/* How daemons reach separate machines has no meaning for virtual nodes. */
+/* How daemons reach separate machines has no meaning for virtual nodes, and a site describes no network between them. */
 static int is_of_start_here(const char *name)
 {
     static const char *const elsewhere[] = {"starter", "ssh-agent", "join-file", "boot",
