@@ -41,6 +41,8 @@ int request_fabric_choose(const char *given, const struct request_ops *ops,
         return 0;
     assert(allocation_nodes(nodes) > 0);
     rc = request_shape_read("--fabric-topology", given, ops, &model, error);
+    if (rc < 0 && !fabric_read_is_generated(given))
+        error_prefix(error, "option --fabric-topology");
     if (rc == 0 && !has_a_node(&model, nodes)) {
         hostlist_name(nodes->names, 0, name);
         rc = error_set(

@@ -56,8 +56,8 @@ int main(void)
     taken("topology.conf", "/home/user/topology.conf", "a file");
     taken("/etc/topology.conf", "/etc/topology.conf", "a path");
     taken("fat-tree:2x2", "fat-tree:2x2", "a shape");
-    refused("none", -ENOENT, "cannot read none");
-    refused("bad", -EINVAL, "bad: ");
+    refused("none", -ENOENT, "option --fabric-topology: cannot read none");
+    refused("bad", -EINVAL, "option --fabric-topology: bad: ");
     refused("fat-tree:2", -ENOENT,
             "option --fabric-topology: fat-tree:2 describes none of the nodes: m1");
     hostlist_destroy(names);
