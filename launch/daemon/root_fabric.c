@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/hash.h"
@@ -19,38 +17,31 @@
 #include "fabric/file_read.h"
 #include "fabric/topology/fabric_read.h"
 #include "fabric/topology/fabric_write.h"
+#include "launch/exec/file_watch.h"
 #include "launch/exec/session_about.h"
 #include "pmix/pmi_notice.h"
 
-#define LOOK_MS        1000
-#define FILE_BYTES_MAX (256u * 1024 * 1024)
+#define LOOK_MS 1000
 
 struct root_fabric {
     struct daemon *daemon;
     const char *topology; /* the daemon's record's */
     struct loop_timer *timer;
-    struct stat looked_at;     /* the file at the last look, */
-    struct stat seen;          /* and when it was last read; zero: it may have changed since */
-    uint64_t text_hash;        /* of what was taken */
+    struct file_watch *watch;  /* of the file; NULL: there is none, or no process for it */
+    uint64_t text_hash;        /* of the last text that was taken */
     struct fabric_model whole; /* as described */
     struct ranges living;      /* the places that lived at the last look, */
     uint32_t nodes;            /* and the size of the roster */
     uint8_t *marks;            /* by the nodes of whole: it lives */
     uint32_t marks_count;
     struct fabric_model part; /* of the marked nodes */
+    uint8_t is_followed;      /* the watch is open, unless it failed or there is no file */
+    uint8_t is_other;         /* whole has changed since part was made */
     uint8_t is_untold;        /* that there is another part; there was no room for the message */
 };
 
 /* ---- The description ---- */
 
-static int same_file(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-           memcmp(&a->st_mtim, &b->st_mtim, sizeof(a->st_mtim)) == 0 &&
-           memcmp(&a->st_ctim, &b->st_ctim, sizeof(a->st_ctim)) == 0;
-}
-
-/* 1: there is another model. */
 static int take_text(struct root_fabric *fabric, struct buffer *text, struct error *error)
 {
     uint64_t hash = hash_bytes(text->data, text->length_bytes, text->length_bytes);
@@ -68,52 +59,24 @@ static int take_text(struct root_fabric *fabric, struct buffer *text, struct err
     fabric_model_fini(&fabric->whole);
     fabric->whole = model;
     fabric->text_hash = hash;
-    return 1;
+    fabric->is_other = 1;
+    return 0;
 }
 
-static int read_description(struct root_fabric *fabric, struct error *error)
+/* The front end has read the same a moment ago. */
+static int read_first(struct root_fabric *fabric, struct error *error)
 {
     struct buffer text = {.data = NULL};
-    int rc = file_read(fabric->topology, FILE_BYTES_MAX, &text);
+    int rc;
 
+    if (fabric_read_is_generated(fabric->topology))
+        return fabric_read_generate(&fabric->whole, fabric->topology, error);
+    rc = file_read(fabric->topology, FILE_WATCH_BYTES_MAX, &text);
     if (rc < 0)
         error_set(error, rc, "cannot read %s: %s", fabric->topology, strerror(-rc));
     else
         rc = take_text(fabric, &text, error);
     buffer_fini(&text);
-    return rc;
-}
-
-/* Changes within one tick of the system's clock, and of the same size, do not show. */
-static int is_young(const struct stat *file)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_REALTIME, &now);
-    return now.tv_sec - file->st_mtim.tv_sec < 2 || now.tv_sec - file->st_ctim.tv_sec < 2;
-}
-
-/* 1: there is another model.  Unless it is forced a file is read when two looks have found it the same, as it may be
- * being written; one that was refused is read again when it has changed. */
-static int look(struct root_fabric *fabric, int is_forced, struct error *error)
-{
-    struct stat now;
-    int rc, is_still;
-
-    if (fabric_read_is_generated(fabric->topology)) {
-        if (fabric->whole.is_settled)
-            return 0;
-        rc = fabric_read_generate(&fabric->whole, fabric->topology, error);
-        return rc < 0 ? rc : 1;
-    }
-    if (stat(fabric->topology, &now) < 0)
-        now = (struct stat){.st_size = -errno};
-    is_still = is_forced || same_file(&now, &fabric->looked_at);
-    fabric->looked_at = now;
-    if (!is_still || same_file(&now, &fabric->seen))
-        return 0;
-    rc = read_description(fabric, error);
-    fabric->seen = rc >= 0 && is_young(&now) ? (struct stat){.st_size = 0} : now;
     return rc;
 }
 
@@ -238,25 +201,62 @@ static void replace_part(struct root_fabric *fabric)
     fabric->is_untold = 1;
 }
 
-static void refresh(struct root_fabric *fabric, int is_forced)
+static void refresh(struct root_fabric *fabric)
 {
-    struct error error = ERROR_NONE;
     struct ranges living = {0};
     uint32_t nodes;
-    int rc = look(fabric, is_forced, &error);
 
-    if (rc < 0)
-        log_warning("%s: the fabric stays as it was", error.text);
     find_living(fabric, &living, &nodes);
-    if (rc == 1 || nodes != fabric->nodes || !ranges_equal(&living, &fabric->living)) {
+    if (fabric->is_other || nodes != fabric->nodes || !ranges_equal(&living, &fabric->living)) {
         ranges_copy(&fabric->living, &living);
         fabric->nodes = nodes;
-        if (mark_nodes(fabric) || rc == 1)
+        if (mark_nodes(fabric) || fabric->is_other)
             replace_part(fabric);
+        fabric->is_other = 0;
     }
     if (fabric->is_untold)
         fabric->is_untold = tell(fabric, PMI_EVENT_FABRIC_UPDATED) < 0;
     ranges_fini(&living);
+}
+
+static void on_text(void *context, struct buffer *text)
+{
+    struct root_fabric *fabric = context;
+    struct error error = ERROR_NONE;
+
+    daemon_check(fabric->daemon);
+    if (take_text(fabric, text, &error) < 0)
+        log_warning("%s: the fabric stays as it was", error.text);
+    else
+        refresh(fabric);
+}
+
+static void on_failed(void *context, int code)
+{
+    const struct root_fabric *fabric = context;
+
+    daemon_check(fabric->daemon);
+    if (code == -EPIPE)
+        log_warning("the process that follows %s has died: the fabric stays as it is",
+                    fabric->topology);
+    else
+        log_warning("cannot read %s: %s: the fabric stays as it was", fabric->topology,
+                    strerror(-code));
+}
+
+/* Not before the loop runs: until then the daemon has the secret in its memory, which the process would inherit. */
+static void follow(struct root_fabric *fabric)
+{
+    static const struct file_watch_events events = {.text = on_text, .failed = on_failed};
+    struct error error = ERROR_NONE;
+
+    fabric->is_followed = 1;
+    if (fabric_read_is_generated(fabric->topology))
+        return;
+    fabric->watch =
+        file_watch_create(fabric->daemon->loop, fabric->topology, LOOK_MS, &events, fabric, &error);
+    if (fabric->watch == NULL)
+        log_warning("%s: the fabric stays as it is", error.text);
 }
 
 static void look_again(void *context)
@@ -264,7 +264,9 @@ static void look_again(void *context)
     struct root_fabric *fabric = context;
 
     daemon_check(fabric->daemon);
-    refresh(fabric, 0);
+    if (!fabric->is_followed)
+        follow(fabric);
+    refresh(fabric);
     loop_timer_set(fabric->timer, loop_now_ns() + LOOK_MS * NS_PER_MS);
 }
 
@@ -281,13 +283,14 @@ int root_fabric_open(struct daemon *daemon, struct error *error)
     fabric->topology = daemon->record.instance.fabric_topology;
     fabric->timer = loop_timer_create(daemon->loop, look_again, fabric);
     daemon->fabric = fabric;
-    rc = look(fabric, 1, error);
+    rc = read_first(fabric, error);
     if (rc < 0) {
         error_prefix(error, "option --fabric-topology");
         return rc;
     }
     find_living(fabric, &fabric->living, &fabric->nodes);
     (void)mark_nodes(fabric);
+    fabric->is_other = 0;
     make_part(fabric);
     write_part(fabric);
     loop_timer_set(fabric->timer, loop_now_ns() + LOOK_MS * NS_PER_MS);
@@ -302,6 +305,7 @@ void root_fabric_close(struct daemon *daemon)
         return;
     assert(fabric->daemon == daemon);
     loop_timer_destroy(fabric->timer);
+    file_watch_destroy(fabric->watch);
     fabric_model_fini(&fabric->whole);
     fabric_model_fini(&fabric->part);
     ranges_fini(&fabric->living);
@@ -315,6 +319,8 @@ const struct fabric_model *root_fabric_model(struct daemon *daemon)
     if (daemon->fabric == NULL)
         return NULL;
     assert(daemon->record.place == 0);
-    refresh(daemon->fabric, 1);
+    if (daemon->fabric->watch != NULL)
+        file_watch_look(daemon->fabric->watch);
+    refresh(daemon->fabric);
     return daemon->fabric->part.vertices_count > 0 ? &daemon->fabric->part : NULL;
 }

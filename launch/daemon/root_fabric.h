@@ -20,7 +20,7 @@ struct root_fabric;
  * be read. */
 int root_fabric_open(struct daemon *daemon, struct error *error);
 void root_fabric_close(struct daemon *daemon);
-/* Now, also of a file that has just changed; NULL: no node that lives is described, or nothing is. */
+/* As it is now.  Has the file looked at: what has changed there follows in a moment.  NULL: no node that lives is described, or nothing is. */
 const struct fabric_model *root_fabric_model(struct daemon *daemon);
 
 #endif

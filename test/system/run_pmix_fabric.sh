@@ -146,26 +146,28 @@ ask: OUT-OF-RESOURCE
 
 # ---- The file changes ----
 
-"$banyan" run --timeout 240 --mpi pmix "${three[@]}" "$program" r1:register "r1:touch:$scratch/asked" \
-    "r1:await:$scratch/changed" r1:update "r1:touch:$scratch/again" "r1:await:$scratch/broken" r1:update fence \
+"$banyan" run --timeout 240 --mpi pmix "${three[@]}" "$program" r1:events r1:register "r1:touch:$scratch/asked" \
+    r1:updated r1:update "r1:touch:$scratch/again" "r1:await:$scratch/broken" r1:update fence \
     </dev/null >"$scratch/out" 2>"$scratch/err" &
 job=$!
 before=$(answer 'v[1-3]' 4)
 until_true 60 test -e "$scratch/asked"
 describe 20
 after=$(answer 'v[1-3]' 4)
-touch "$scratch/changed"
 until_true 60 test -e "$scratch/again"
 echo '{"switches": [' >"$scratch/next.json"
 mv "$scratch/next.json" "$scratch/fabric.json"
+until_true 60 grep -q 'the fabric stays as it was' "$scratch/err"
 touch "$scratch/broken"
 wait "$job"
 is "$?:$(cat "$scratch/out")" "0:register: SUCCESS
 $before
+event: PENDING
+event: UPDATED
 update: SUCCESS
 $after
 update: SUCCESS
-$after" "an update has the costs of the file now, and those of before if it cannot be read"
+$after" "an update has the costs of the new file, and those of before if it cannot be read"
 like "$(cat "$scratch/err")" 'fabric.json: line [0-9]+: .*: the fabric stays as it was' "which is a warning"
 describe 2
 
