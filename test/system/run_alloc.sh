@@ -85,7 +85,7 @@ SLURM_TASKS_PER_NODE='4(x2' refuses "a broken variable" \
 refuses "a source that is not there" "PBS: PBS_NODEFILE is not set" --source pbs
 refuses "an unknown source" "option --source: unknown scheduler \"moab\"; known are flux" --source moab
 refuses "a node that is not there" "option --host: .*\^y: no node has that name" --host ^y
-refuses "a program" "unknown argument 'hostname'" hostname
+refuses "a program" "unknown cluster 'hostname': the configuration describes none" hostname
 refuses "two of them" "give only one of --host, --hostfile and" --host a --hostfile b
 unset "${!SLURM_@}"
 

@@ -114,6 +114,57 @@ else
     skip "contrib/testbed/fakessh is not built"
 fi
 
+# ---- A request ----
+
+cat >bin/salloc <<'S'
+#!/bin/bash
+printf '%s\n' "$@" >salloc.arguments
+while [ "$1" != /bin/sh ]; do shift; done
+export SLURM_JOB_ID=7 SLURM_JOB_NODELIST=localhost SLURM_TASKS_PER_NODE=2
+exec "$@"
+S
+cat >bin/login <<'L'
+#!/bin/bash
+printf '%s\n' "$@" >login.arguments
+eval "${@: -1}"
+L
+chmod +x bin/salloc bin/login
+cat >site.conf <<END
+[cluster "south"]
+scheduler = slurm
+scheduler-options = -p batch
+starter = local
+tmpdir = $scratch/one
+[cluster "south" "gpu"]
+scheduler-options = -p gpu
+[cluster "far"]
+scheduler = slurm
+login = far-login
+END
+export BANYAN_CONFIG=$scratch/site.conf
+run "$banyan" run --timeout 240 --alloc 'south: -N1' sh -c 'echo "${PMIX_SERVER_TMPDIR%/banyan-*}"' </dev/null
+is "$status:$out" "0:$scratch/one"$'\n'"$scratch/one" "a run by the cluster's scheduler, in its directory"
+[ "$status" -eq 0 ] || diag "$err"
+is "$(head -n 3 salloc.arguments | xargs)" "-p batch -N1" "which is asked with its options and those given"
+run "$banyan" run --timeout 240 --tmpdir "$scratch/two" --alloc south/gpu -n 1 \
+    sh -c 'echo "${PMIX_SERVER_TMPDIR%/banyan-*}"' </dev/null
+is "$status:$out" "0:$scratch/two" "the command line has precedence"
+is "$(head -n 2 salloc.arguments | xargs)" "-p gpu" "options of a kind"
+BANYAN_LOGIN_AGENT=$scratch/bin/login run "$banyan" run --timeout 240 --alloc far -n 1 echo far </dev/null
+is "$status:$out" "0:far" "a cluster with a login"
+[ "$status" -eq 0 ] || diag "$err"
+ok "is asked there" grep -qx far-login login.arguments
+run "$banyan" alloc south/gpu
+is "$(tr -s ' ' <<<"$out" | xargs -d '\n')" \
+    "cluster south/gpu gpu not described --alloc slurm: -p gpu starter local tmpdir $scratch/one" \
+    "banyan alloc shows what it would use"
+refuses "a misspelt cluster" "option --alloc: unknown cluster 'suoth': did you mean 'south'\?" \
+    run --alloc suoth true
+refuses "a misspelt one, shown" "unknown cluster 'suoth': did you mean 'south'\?" alloc suoth
+export BANYAN_CONFIG=$scratch/banyan.conf
+refuses "a cluster without a scheduler" "option --alloc: cluster west has no scheduler" \
+    run --alloc west true
+
 # ---- The description ----
 
 run "$banyan" config

@@ -94,6 +94,23 @@ static int add_options(struct alloc_request_command *command, const char *text, 
     return 0;
 }
 
+static const struct asker *asker_find(const char *text, struct error *error)
+{
+    const char *colon = strchr(text, ':');
+    size_t bytes = colon != NULL ? (size_t)(colon - text) : strlen(text);
+
+    for (size_t i = 0; i < sizeof(askers) / sizeof(askers[0]); i++) {
+        if (strlen(askers[i].scheduler) == bytes && memcmp(askers[i].scheduler, text, bytes) == 0)
+            return &askers[i];
+    }
+    error_set(
+        error, -EINVAL,
+        "option --alloc: '%.*s' does not begin with slurm:, lsf: or pbs:, as in \"slurm: -N4\"; "
+        "no cluster is described in banyan.conf",
+        QUOTED_BYTES, text);
+    return NULL;
+}
+
 /* ---- The run inside ---- */
 
 const char *alloc_request_wanted(int argc, char *const *argv)
@@ -114,20 +131,9 @@ static void add_run(struct alloc_request_command *command, int argc, char *const
 
 /* ---- The whole ---- */
 
-static const struct asker *asker_find(const char *text, struct error *error)
+int alloc_request_is_scheduler(const char *text)
 {
-    const char *colon = strchr(text, ':');
-    size_t bytes = colon != NULL ? (size_t)(colon - text) : strlen(text);
-
-    for (size_t i = 0; i < sizeof(askers) / sizeof(askers[0]); i++) {
-        if (strlen(askers[i].scheduler) == bytes && memcmp(askers[i].scheduler, text, bytes) == 0)
-            return &askers[i];
-    }
-    error_set(
-        error, -EINVAL,
-        "option --alloc: '%.*s' does not begin with slurm:, lsf: or pbs:, as in \"slurm: -N4\"",
-        QUOTED_BYTES, text);
-    return NULL;
+    return asker_find(text, NULL) != NULL;
 }
 
 static void add_banyan(struct alloc_request_command *command, const struct asker *asker,

@@ -38,6 +38,8 @@ int alloc_request_command_make(struct alloc_request_command *ret_command, const 
                                struct error *error);
 void alloc_request_command_fini(struct alloc_request_command *command);
 
+/* 1 if a value of --alloc names a scheduler. */
+int alloc_request_is_scheduler(const char *text);
 /* The value of --alloc in the words of `banyan run`, or NULL: not given, or the words are invalid,
  * which the actual parser then reports. */
 const char *alloc_request_wanted(int argc, char *const *argv);

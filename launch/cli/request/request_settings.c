@@ -166,10 +166,10 @@ const struct option_rule run_rules[] = {
              "first one detected); 'local' ignores schedulers"},
     {.kind = OPTION_TEXT,
      .name = "alloc",
-     .value = "SCHEDULER:OPTIONS",
+     .value = "NAME:OPTIONS",
      FIELD(alloc),
      .help = "request nodes, wait for them, and release them at the end: \"slurm: -N4 -p debug\" "
-             "(salloc), lsf: (bsub -I) or pbs: (qsub -I)"},
+             "(salloc), lsf: (bsub -I), pbs: (qsub -I), or a cluster of banyan.conf"},
     {.kind = OPTION_TEXT,
      .name = "on",
      .value = "LOGIN",

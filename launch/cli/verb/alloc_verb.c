@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "alloc/same_node.h"
+#include "launch/cli/remote/alloc_cluster.h"
 #include "launch/cli/verb/alloc_report.h"
 #include "launch/cli/option/options.h"
 #include "launch/cli/request/request_configured.h"
@@ -84,8 +85,10 @@ const struct option_rule *alloc_verb_rules(void)
 
 void alloc_verb_help(struct buffer *out)
 {
-    buffer_append_string(out, "Usage: banyan alloc [OPTIONS]\n\n"
-                              "Shows the nodes that a run would have, and starts nothing.\n");
+    buffer_append_string(
+        out, "Usage: banyan alloc [OPTIONS] [CLUSTER]\n\n"
+             "Shows the nodes that a run would have, and starts nothing.  Of a CLUSTER\n"
+             "that banyan.conf describes it shows what 'run --alloc CLUSTER' uses.\n");
     options_help(alloc_rules, out);
     buffer_append_string(out, "\nMore in banyan-alloc(1).\n");
 }
@@ -204,6 +207,17 @@ static int show_allocation(const struct alloc_settings *settings, const struct r
     return rc;
 }
 
+/* `banyan alloc west`: what --alloc west would use. */
+static int show_cluster(int argc, char *const *argv, const struct request_ops *ops,
+                        struct buffer *out, struct error *error)
+{
+    if (argc > 1 || ops->configured == NULL)
+        return error_set(error, -EINVAL,
+                         "unexpected argument '%.80s': give one cluster, or options",
+                         argv[argc - 1]);
+    return alloc_cluster_show(&ops->configured->site, ops->host_name, argv[0], out, error);
+}
+
 int alloc_verb(int argc, char *const *argv, const struct request_ops *ops, struct buffer *out,
                struct error *error)
 {
@@ -221,8 +235,7 @@ int alloc_verb(int argc, char *const *argv, const struct request_ops *ops, struc
     else if (rc == 0 && settings.run.version > 0)
         options_version(out);
     else if (rc == 0 && next < argc)
-        rc = error_set(error, -EINVAL, "unknown argument '%.80s': banyan alloc starts nothing",
-                       argv[next]);
+        rc = show_cluster(argc - next, argv + next, ops, out, error);
     else if (rc == 0)
         rc = show_allocation(&settings, &traced, out, error);
     request_settings_fini(&settings.run);

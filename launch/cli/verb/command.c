@@ -13,6 +13,7 @@
 #include "base/nearest.h"
 #include "fabric/loop.h"
 #include "launch/cli/verb/alloc_verb.h"
+#include "launch/cli/remote/alloc_cluster.h"
 #include "launch/cli/remote/alloc_request.h"
 #include "launch/cli/verb/bench_verb.h"
 #include "launch/cli/verb/clean_verb.h"
@@ -147,6 +148,32 @@ static int run_on_login(const char *login, int argc, char **argv)
     return status;
 }
 
+/* --alloc CLUSTER: what the configuration says of it takes its place. */
+static int run_on_cluster(const char *wanted, int argc, char **argv)
+{
+    struct alloc_cluster_words words = {.count = 0};
+    struct this_machine machine;
+    struct error error;
+    const char *login;
+    int status;
+    int rc = this_machine_open(&machine, &error);
+
+    if (rc == 0)
+        rc = alloc_cluster_expand(&machine.configured.site, machine.host_name, argc, argv, &words,
+                                  &error);
+    this_machine_close(&machine);
+    if (rc < 0)
+        return verb_output_fail(&error);
+    if (words.words == NULL)
+        return run_in_asked(wanted, argc, argv); /* which says what is wrong */
+    login = remote_submit_wanted(words.count, words.words);
+    status = login != NULL ? run_on_login(login, words.count, words.words)
+                           : run_in_asked(alloc_request_wanted(words.count, words.words),
+                                          words.count, words.words);
+    alloc_cluster_words_fini(&words);
+    return status;
+}
+
 /* Started by --on on the other machine; not for users. */
 static int verb_relay(int argc, char **argv)
 {
@@ -217,6 +244,8 @@ static int verb_run(int argc, char **argv)
     const char *login = remote_submit_wanted(argc, argv);
     const char *wanted = alloc_request_wanted(argc, argv);
 
+    if (login == NULL && wanted != NULL && alloc_cluster_may_be(wanted))
+        return run_on_cluster(wanted, argc, argv);
     if (login != NULL)
         return run_on_login(login, argc, argv);
     if (wanted != NULL)
