@@ -507,6 +507,19 @@ int node_pool_take(struct node_pool *pool, uint32_t number, const struct pool_sh
     return 0;
 }
 
+int node_pool_exchange(struct node_pool *pool, uint32_t number, const struct pool_share *shares,
+                       uint32_t shares_count, struct error *error)
+{
+    struct pool_job *job = hash_map_get_u64(pool->jobs, number);
+
+    if (job == NULL)
+        return error_set(error, -ENOENT, "no such job: %u", number);
+    for (uint32_t i = 0; i < job->count; i++)
+        shares_apply(pool, &job->shares[i], true);
+    job->count = 0;
+    return node_pool_take(pool, number, shares, shares_count, true, error);
+}
+
 void node_pool_give_back(struct node_pool *pool, uint32_t number)
 {
     struct pool_job *job = hash_map_remove_u64(pool->jobs, number);

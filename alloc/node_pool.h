@@ -93,6 +93,10 @@ int node_pool_job_add(struct node_pool *pool, uint32_t wanted, uint32_t *ret_job
  * oversubscribed has too few free slots, -EHOSTDOWN if one is not up; the error names the node. */
 int node_pool_take(struct node_pool *pool, uint32_t job, const struct pool_share *shares,
                    uint32_t shares_count, bool oversubscribe, struct error *error);
+/* These are all that the job has from now on, whatever it had; nodes may be oversubscribed.  -EHOSTDOWN, -ENOENT: then it
+ * has nothing. */
+int node_pool_exchange(struct node_pool *pool, uint32_t job, const struct pool_share *shares,
+                       uint32_t shares_count, struct error *error);
 /* The job has ended, or was never started: all it has is given back.  A second call does nothing. */
 void node_pool_give_back(struct node_pool *pool, uint32_t job);
 

@@ -93,6 +93,7 @@ void placement_map_fini(struct placement_map *map)
         free(map->apps[i].by_node);
     }
     free(map->apps);
+    free(map->moves);
     *map = (struct placement_map){0};
 }
 
@@ -130,7 +131,8 @@ const struct placement_run *placement_map_app_run(const struct placement_app *ap
 
 uint32_t placement_map_count_app(const struct placement_map *map, uint32_t app, uint32_t node)
 {
-    const struct placement_run *run = placement_map_app_run(&map->apps[app], node);
+    const struct placement_run *run =
+        placement_map_app_run(&map->apps[app], placement_map_origin(map, node));
 
     assert(app < map->apps_count);
     return run != NULL ? run->count : 0;
@@ -281,6 +283,7 @@ static uint32_t rank_within(const struct placement_app *app, const struct placem
 
 uint32_t placement_map_rank(const struct placement_map *map, uint32_t node, uint32_t local_index)
 {
+    node = placement_map_origin(map, node);
     for (uint32_t i = 0; i < map->apps_count; i++) {
         const struct placement_app *app = &map->apps[i];
         const struct placement_run *run = placement_map_app_run(app, node);
@@ -298,7 +301,7 @@ bool placement_map_is_contiguous(const struct placement_map *map)
 {
     const struct placement_app *app = &map->apps[0];
 
-    return map->apps_count == 1 && app->by_node == NULL &&
+    return map->apps_count == 1 && app->by_node == NULL && map->moves_count == 0 &&
            (app->runs_count == 0 || app->runs[0].width == PLACEMENT_WIDTH_ALL);
 }
 
@@ -333,6 +336,7 @@ void placement_map_find(const struct placement_map *map, uint32_t rank, uint32_t
         find_in_order(app, rank, ret_node, &index);
     else
         find_in_turns(app, rank, ret_node, &index);
+    *ret_node = placement_map_moved(map, *ret_node);
     for (uint32_t i = 0; i < number; i++)
         index += placement_map_count_app(map, i, *ret_node);
     *ret_local_index = index;
@@ -347,5 +351,9 @@ void placement_map_places(const struct placement_map *map, struct ranges *ret_pl
 
             ranges_add(ret_places, run->first + 1, run->first + run->nodes);
         }
+    }
+    for (uint32_t i = 0; i < map->moves_count; i++) {
+        ranges_remove(ret_places, map->moves[i].from + 1, map->moves[i].from + 1);
+        ranges_add(ret_places, map->moves[i].to + 1, map->moves[i].to + 1);
     }
 }

@@ -37,11 +37,19 @@ struct placement_app {
     uint32_t *by_node; /* PLACEMENT_BY_LIST: ranks within the application, sorted by node */
 };
 
+/* The processes of a node are on another one, to; from is the node of the placement. */
+struct placement_move {
+    uint32_t from;
+    uint32_t to;
+};
+
 /* A zeroed struct is an empty map. */
 struct placement_map {
     const struct placement *placement;
     struct placement_app *apps;
     uint32_t apps_count;
+    struct placement_move *moves; /* placement_map_move.c */
+    uint32_t moves_count;
     uint32_t processes;
     uint32_t nodes;       /* of the allocation */
     uint8_t in_threads;   /* units are threads, not cores */
@@ -73,6 +81,13 @@ bool placement_map_is_contiguous(const struct placement_map *map);
 uint32_t placement_map_app(const struct placement_map *map, uint32_t rank);
 /* Places (index + 1) of the nodes that have processes. */
 void placement_map_places(const struct placement_map *map, struct ranges *ret_places);
+
+/* From now on the processes of a node are on another one, which has none: -EINVAL if that cannot be.  What depends on
+ * the topology of nodes (placement_local.h) does not know of it. */
+int placement_map_move(struct placement_map *map, uint32_t node, uint32_t to);
+/* These are all moves there have been. */
+int placement_map_move_all(struct placement_map *map, const struct placement_move *moves,
+                           uint32_t count);
 
 /* h(rank, place, binding), summed (wrapping) over ranks: one daemon's share, and the root's total,
  * O(processes + nodes). */

@@ -46,4 +46,9 @@ static inline uint64_t lesser_u64(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* placement_map_move.c: the node of the placement whose processes are on a node, and where those of a node are. */
+#define PLACEMENT_NOWHERE UINT32_MAX
+uint32_t placement_map_origin(const struct placement_map *map, uint32_t node);
+uint32_t placement_map_moved(const struct placement_map *map, uint32_t node);
+
 #endif

@@ -302,6 +302,12 @@ static void broadcast_arrived(struct instance *instance, const struct job_event 
     case JOB_MESSAGE_LAUNCH:
         job_local_launch(instance, &reader, actions);
         break;
+    case JOB_MESSAGE_RELAUNCH:
+        job_local_relaunch(instance, &reader, actions);
+        break;
+    case JOB_MESSAGE_MOVED:
+        job_local_moved(instance, &reader, actions);
+        break;
     case JOB_MESSAGE_END:
         job_local_end(instance, &reader, actions);
         break;

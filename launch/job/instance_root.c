@@ -534,6 +534,11 @@ static enum instance_phase on_root_message(struct instance *instance, const stru
         copy = reader;
         give_to(instance, wire_get_u32(&copy), JOB_INPUT_PLACED, event, actions);
         break;
+    case JOB_MESSAGE_SPOKEN:
+        place = wire_get_u32(&reader);
+        if (wire_finish(&reader) == 0)
+            give_to(instance, place, JOB_INPUT_SPOKEN, event, actions);
+        break;
     case JOB_MESSAGE_CANCEL:
         return cancel_jobs(instance, event, &reader, actions);
     case JOB_MESSAGE_RESTARTED:

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "base/log.h"
+#include "launch/proto/job_moved.h"
 
 /* How long output may stay open (by a process that escaped) after the last process has ended. */
 #define CUT_OUTPUT_MS 500
@@ -98,7 +99,10 @@ static void advance_part(struct job_part *part, struct job_actions *actions)
         part->phase = JOB_PART_RUNNING;
         part->started_ns = part->instance->now_ns;
         part->is_gone |= part->started == 0;
-        contribute_launched(part, actions);
+        if (!part->is_moved)
+            contribute_launched(part, actions);
+        else if (part->start_failure != NULL)
+            tell_failure(part->start_failure, actions);
     }
     if (part->restarts != NULL && part->ended == part->local.count && !part->is_sealed) {
         part->is_sealed = 1;
@@ -114,13 +118,18 @@ static void advance_part(struct job_part *part, struct job_actions *actions)
 
 /* ---- the launch ---- */
 
-static int part_fill(struct job_part *part, struct wire_reader *reader)
+static int part_fill(struct job_part *part, struct wire_reader *reader,
+                     const struct job_moved *moved)
 {
     struct job_local *local = &part->local;
     uint32_t node = part->instance->place - 1;
 
     if (job_map_read(part->instance, reader, local) < 0 ||
+        (moved != NULL &&
+         placement_map_move_all(&local->map, moved->moves.items, moved->moves.count) < 0) ||
         placement_map_count(&local->map, node) == 0 ||
+        (moved != NULL && (moved->restarts_count != placement_map_count(&local->map, node) ||
+                           local->spec.on_failure != JOB_ON_FAILURE_RESTART)) ||
         (local->map.has_topology &&
          placement_bindings_make(&local->bindings, &local->map, node, NULL) < 0))
         return -EBADMSG;
@@ -163,7 +172,7 @@ void job_local_launch(struct instance *instance, struct wire_reader *reader,
     }
     part = job_part_create(instance, number);
     part->launched_ns = instance->now_ns;
-    if (part_fill(part, reader) < 0) {
+    if (part_fill(part, reader, NULL) < 0) {
         refuse_launch(part, actions);
     } else {
         job_actions_add(actions, JOB_ACTION_OPEN, number);
@@ -172,6 +181,41 @@ void job_local_launch(struct instance *instance, struct wire_reader *reader,
         action->start.count = part->local.count;
     }
     job_part_check(part);
+}
+
+/* Ranks of a lost node, all of which wait to be started. */
+static void take_part(struct instance *instance, struct job_moved *message,
+                      struct wire_reader *reader, struct job_actions *actions)
+{
+    struct job_part *part = job_part_create(instance, message->number);
+
+    part->launched_ns = instance->now_ns;
+    part->is_moved = 1;
+    if (part_fill(part, reader, message) < 0) {
+        refuse_launch(part, actions);
+    } else {
+        ranges_move(&part->ended_places, &message->places);
+        part->ended_generation = message->generation;
+        job_actions_add(actions, JOB_ACTION_OPEN, message->number);
+        job_restart_take(part, message->restarts, instance->now_ns, actions);
+    }
+    job_part_check(part);
+}
+
+void job_local_relaunch(struct instance *instance, struct wire_reader *reader,
+                        struct job_actions *actions)
+{
+    struct job_moved message;
+
+    if (job_moved_decode(&message, reader) < 0) {
+        log_error("cannot decode ranks of a lost node from the root");
+        return;
+    }
+    if (instance->place == 0 || instance_find_part(instance, message.number) != NULL)
+        log_error("the root sent ranks of a lost node that are not for this node");
+    else
+        take_part(instance, &message, reader, actions);
+    job_moved_fini(&message);
 }
 
 /* ---- the end ---- */
@@ -207,6 +251,8 @@ static void end_part(struct job_part *part, struct job_end_message *message,
     ranges_move(&part->ended_places, &message->places);
     if (part->is_ending)
         job_restart_cancel(part, actions);
+    if (part->is_moved && part->is_ending && part->phase == JOB_PART_STARTING)
+        advance_part(part, actions); /* none of those that have waited was ever started here */
     if (part->phase < JOB_PART_DRAINING && !message->goes_on)
         job_actions_add(actions, JOB_ACTION_END_GROUP, message->number)->grace_ms =
             message->grace_ms;
@@ -245,6 +291,59 @@ void job_local_result(struct instance *instance, const struct job_event *event,
     (void)hash_map_remove_u64(instance->parts_by_number, part->local.number);
     list_remove(&part->node);
     job_actions_add(actions, JOB_ACTION_CLOSE, part->local.number)->part = part;
+}
+
+/* ---- parts of lost nodes ---- */
+
+static void refuse_move(struct job_part *part, struct job_actions *actions)
+{
+    struct job_failure failure = {
+        .number = part->local.number,
+        .kind = JOB_FAILURE_SERVICES,
+        .place = part->instance->place,
+        .code = -EBUSY,
+        .detail = "they had connected to PMI when ranks of a lost node were to move to a spare"};
+
+    tell_failure(&failure, actions);
+}
+
+/* As long as no rank has connected to PMI nobody has asked where the others are. */
+static void take_moves(struct job_part *part, struct job_moved *message,
+                       struct job_actions *actions)
+{
+    struct job_local *local = &part->local;
+    struct job_end_message goes_on = {
+        .number = message->number, .generation = message->generation, .goes_on = 1};
+
+    if (message->generation <= part->ended_generation)
+        return;
+    if (part->has_joined)
+        refuse_move(part, actions);
+    if (!part->is_moved && part->phase > JOB_PART_STARTING && part->start_failure != NULL)
+        tell_failure(part->start_failure, actions); /* the gather has failed with the lost node */
+    part->is_moved = 1;
+    if (placement_map_move_all(&local->map, message->moves.items, message->moves.count) < 0)
+        log_error("the root has moved ranks that are not where it says");
+    placement_map_places(&local->map, &local->places);
+    ranges_move(&goes_on.places, &message->places);
+    end_part(part, &goes_on, actions);
+    ranges_fini(&goes_on.places);
+}
+
+void job_local_moved(struct instance *instance, struct wire_reader *reader,
+                     struct job_actions *actions)
+{
+    struct job_moved message;
+    struct job_part *part;
+
+    if (job_moved_decode(&message, reader) < 0) {
+        log_error("cannot decode from the root where ranks are");
+        return;
+    }
+    part = instance_find_part(instance, message.number);
+    if (part != NULL && part->local.count > 0)
+        take_moves(part, &message, actions);
+    job_moved_fini(&message);
 }
 
 /* ---- failures ---- */
@@ -323,7 +422,7 @@ static void rank_started(struct job_part *part, const struct job_event *event,
 {
     assert(part->rank_states[event->index] == RANK_STARTING);
     part->rank_states[event->index] = RANK_RUNNING;
-    if (job_restart_count(part, event->index) == 0) {
+    if (!job_restart_was_here(part, event->index)) {
         part->reported++;
         part->started++;
     }
@@ -335,7 +434,7 @@ static void start_failed(struct job_part *part, const struct job_event *event,
 {
     assert(part->rank_states[event->index] == RANK_STARTING);
     part->rank_states[event->index] = RANK_ENDED;
-    part->reported += job_restart_count(part, event->index) == 0;
+    part->reported += !job_restart_was_here(part, event->index);
     part->ended++;
     if (event->number != -ECANCELED)
         start_refused(part, event, actions);
@@ -420,7 +519,16 @@ static void rank_joined(struct job_part *part, const struct job_event *event,
                         struct job_actions *actions)
 {
     struct job_failure failure = {0};
+    struct buffer payload = {0};
 
+    if (part->restarts != NULL && !part->has_joined && part->instance->spec->spares > 0) {
+        wire_put_u8(&payload, JOB_MESSAGE_SPOKEN);
+        wire_put_u32(&payload, part->local.number);
+        job_actions_add(actions, JOB_ACTION_SEND, part->local.number)->message =
+            message_from_buffer(&payload);
+        buffer_fini(&payload);
+    }
+    part->has_joined |= part->restarts != NULL;
     if (job_restart_joined(part, event->index, &failure))
         rank_ended(part, event->index, &failure, actions);
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "launch/job/instance_state.h"
+#include "launch/proto/job_moved.h"
 
 static void put_slots(const struct allocation *own, struct buffer *out)
 {
@@ -26,6 +27,11 @@ void job_map_launch(const struct job *job, struct buffer *out)
 {
     wire_put_u8(out, JOB_MESSAGE_LAUNCH);
     wire_put_u32(out, job->number);
+    job_map_relaunch(job, out);
+}
+
+void job_map_relaunch(const struct job *job, struct buffer *out)
+{
     wire_put_u32(out, job->instance->roster_version);
     put_slots(&job->own.allocation, out);
     job_spec_encode(&job->spec, out);
@@ -45,6 +51,7 @@ void job_map_tell(const struct job *job, struct buffer *out)
                               .set = none,
                               .directory = job->spec.apps[i].directory,
                               .directory_is_template = job->spec.apps[i].directory_is_template};
+    job_moved_list_encode(job->map.moves, job->map.moves_count, out);
     put_slots(job->own.allocation.runs_count > 0 ? &job->own.allocation : job->instance->allocation,
               out);
     job_spec_encode(&spec, out);
@@ -107,9 +114,17 @@ int job_map_read(const struct instance *instance, struct wire_reader *reader,
 int job_map_learn(struct job_local *ret_local, const struct allocation *roster, uint32_t number,
                   struct wire_reader *reader)
 {
+    struct job_moves moves;
+    int rc;
+
     *ret_local = (struct job_local){.number = number};
     job_spec_init(&ret_local->spec);
-    if (read_map(roster, reader, ret_local) < 0 || wire_finish(reader) < 0) {
+    job_moved_list_decode(&moves, reader);
+    rc = read_map(roster, reader, ret_local);
+    if (rc == 0)
+        rc = placement_map_move_all(&ret_local->map, moves.items, moves.count);
+    free(moves.items);
+    if (rc < 0 || wire_finish(reader) < 0) {
         job_local_fini(ret_local);
         return -EBADMSG;
     }

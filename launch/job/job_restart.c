@@ -25,6 +25,7 @@
 struct job_restart {
     uint64_t due_ns;      /* when it is started again, if it waits for that */
     uint32_t count;       /* of its restarts, and the one that it waits for */
+    uint32_t elsewhere;   /* how many of these it had when it came to this node */
     uint8_t has_joined;   /* it has connected to PMI */
     uint8_t failure_kind; /* why it waits: enum job_failure_kind, and code */
     int32_t failure_code;
@@ -74,7 +75,14 @@ uint32_t job_restart_count(const struct job_part *part, uint32_t index)
     return part->restarts != NULL ? part->restarts->ranks[index].count : 0;
 }
 
-static uint32_t pause_ms(uint32_t count)
+int job_restart_was_here(const struct job_part *part, uint32_t index)
+{
+    assert(index < part->local.count);
+    return part->restarts != NULL &&
+           part->restarts->ranks[index].count > part->restarts->ranks[index].elsewhere;
+}
+
+uint32_t job_restart_pause_ms(uint32_t count)
 {
     uint32_t milliseconds = PAUSE_MS;
 
@@ -95,6 +103,20 @@ static void set_timer(const struct job_part *part, struct job_actions *actions)
     job_actions_timer(actions, part->local.number, next_ns);
 }
 
+void job_restart_take(struct job_part *part, const uint32_t *counts, uint64_t now_ns,
+                      struct job_actions *actions)
+{
+    assert(part->restarts != NULL && part->phase == JOB_PART_STARTING);
+    for (uint32_t i = 0; i < part->local.count; i++) {
+        struct job_restart *restart = &part->restarts->ranks[i];
+
+        restart->count = restart->elsewhere = counts[i] > 0 ? counts[i] : 1;
+        restart->due_ns = now_ns + job_restart_pause_ms(restart->count) * NS_PER_MS;
+        part->rank_states[i] = RANK_WAITING;
+    }
+    set_timer(part, actions);
+}
+
 void job_restart_wait(struct job_part *part, uint32_t index, const struct job_failure *failure,
                       uint64_t now_ns, struct job_actions *actions)
 {
@@ -106,7 +128,7 @@ void job_restart_wait(struct job_part *part, uint32_t index, const struct job_fa
     restart->count++;
     restart->failure_kind = failure->kind;
     restart->failure_code = failure->code;
-    delay_ms = pause_ms(restart->count);
+    delay_ms = job_restart_pause_ms(restart->count);
     restart->due_ns = now_ns + delay_ms * NS_PER_MS;
     if (part->restarts->report_ns == UINT64_MAX) {
         part->restarts->report_ns = now_ns + GATHER_MS * NS_PER_MS;
@@ -201,6 +223,7 @@ void job_restart_cancel(struct job_part *part, struct job_actions *actions)
             continue;
         part->rank_states[i] = RANK_ENDED;
         part->ended++;
+        part->reported += !job_restart_was_here(part, i); /* that has just been decided */
     }
     ranges_clear(&part->restarts->told.ranks);
     part->restarts->report_ns = UINT64_MAX;

@@ -58,6 +58,7 @@ void job_destroy(struct job *job)
     ranges_fini(&job->places);
     ranges_fini(&job->concerned);
     ranges_fini(&job->told);
+    free(job->restart_counts);
     job_ended_fini(&job->summary);
     free(job);
 }
@@ -145,6 +146,8 @@ static enum job_phase report_loss(struct job *job, struct job_actions *actions)
     hostlist_name(job->instance->allocation->names, job->lost_place - 1, name);
     buffer_printf(&text, "lost node %s: ", name);
     job_report_loss(job->instance->root, job->lost_place, &text);
+    if (job->stays != NULL)
+        buffer_printf(&text, "; %s", job->stays);
     buffer_printf(&text, "; the job %s",
                   job->loss == JOB_LOSS_WENT_ON ? "went on without it" : "was ended");
     phase =
@@ -457,9 +460,20 @@ static enum job_phase ranks_restart(struct job *job, const struct job_event *eve
 
     wire_reader_init(&reader, event->message->data, event->message->length_bytes);
     (void)wire_get_u8(&reader);
-    if (job_restarted_decode(&message, &reader) == 0)
+    if (job_restarted_decode(&message, &reader) == 0) {
+        job_move_restarted(job, &message.ranks);
         job_policy_restarted(job, &message, actions);
+    }
     ranges_fini(&message.ranks);
+    return job->phase;
+}
+
+static enum job_phase rank_speaks(struct job *job, const struct job_event *event,
+                                  struct job_actions *actions)
+{
+    (void)event;
+    (void)actions;
+    job->has_joined = 1;
     return job->phase;
 }
 
@@ -554,8 +568,11 @@ static enum job_phase take_loss(struct job *job, const struct job_event *event,
     enum job_phase phase = job->phase;
 
     ranges_intersect(&job->places, event->places, &hit);
-    if (!ranges_is_empty(&hit)) {
-        if (job->loss == JOB_LOSS_NONE)
+    if (!ranges_is_empty(&hit) && !job_spawn_waits(job) && job_move(job, &hit, actions)) {
+        if (phase == JOB_LAUNCHING)
+            phase = report_started(job, actions); /* nodes say themselves what cannot be started */
+    } else if (!ranges_is_empty(&hit)) {
+        if (job->loss == JOB_LOSS_NONE || job->loss == JOB_LOSS_MOVED)
             job->loss = JOB_LOSS_ENDED;
         if (job->failure.kind == JOB_FAILURE_NONE && job->lost_place == TREE_NO_PLACE)
             job->lost_place = ranges_min(&hit);
@@ -720,6 +737,7 @@ static job_handler *const handlers[JOB_INPUT_COUNT][JOB_OVER] = {
     [JOB_INPUT_FAILED] =    {ignore_input,     ignore_input,     ignore_input, take_failure,     take_failure,     take_failure,      ignore_input,      ignore_input},
     [JOB_INPUT_PLACED] =    {ignore_input,     ignore_input,     ignore_input, ignore_input,     ignore_input,     compare_placement, compare_placement, ignore_input},
     [JOB_INPUT_RESTARTED] = {ignore_input,     ignore_input,     ignore_input, ranks_restart,    ranks_restart,    ignore_input,      ignore_input,      ignore_input},
+    [JOB_INPUT_SPOKEN] =    {ignore_input,     ignore_input,     ignore_input, rank_speaks,      rank_speaks,      ignore_input,      ignore_input,      ignore_input},
     [JOB_INPUT_SIGNAL] =    {ignore_input,     ignore_input,     ignore_input, broadcast_signal, broadcast_signal, ignore_input,      ignore_input,      ignore_input},
     [JOB_INPUT_END] =       {end_at_once,      end_at_once,      end_at_once,  end_nodes,        end_nodes,        end_nodes,         end_at_once,       ignore_input},
     [JOB_INPUT_LOST] =      {ignore_input,     lost_survey,      ignore_input, take_loss,        take_loss,        take_loss,         lost_flushing,     lost_late},

@@ -55,9 +55,11 @@ struct job_part {
     uint8_t failure_sent;
     uint8_t starts_cancelled;
     uint8_t missed;
-    uint8_t discard;               /* the remaining output is not waited for */
-    uint8_t is_gone;               /* the helper has nothing of it left */
-    uint8_t is_sealed;             /* with restarts: no rank is started again */
+    uint8_t discard;    /* the remaining output is not waited for */
+    uint8_t is_gone;    /* the helper has nothing of it left */
+    uint8_t has_joined; /* with restarts: a rank has connected to PMI */
+    uint8_t is_moved;   /* some of the job is: what LAUNCHED would have said is said at once */
+    uint8_t is_sealed;  /* with restarts: no rank is started again */
     struct job_restarts *restarts; /* of its ranks; NULL: none is started again */
 };
 
@@ -93,6 +95,7 @@ enum job_input {
     JOB_INPUT_FAILED,    /* a rank: message */
     JOB_INPUT_PLACED,    /* message */
     JOB_INPUT_RESTARTED, /* message */
+    JOB_INPUT_SPOKEN,    /* a rank has connected to PMI */
     JOB_INPUT_SIGNAL,
     JOB_INPUT_END,
     JOB_INPUT_LOST, /* places, which the instance counts as dead already */
@@ -113,6 +116,7 @@ enum job_cause {
 /* The effect of lost nodes on a job: the summary is then incomplete. */
 enum job_loss {
     JOB_LOSS_NONE,
+    JOB_LOSS_MOVED,   /* their ranks were started again on spares */
     JOB_LOSS_ENDED,   /* it was ended, or was ending anyway */
     JOB_LOSS_WENT_ON, /* without them */
     JOB_LOSS_COUNT
@@ -146,6 +150,10 @@ struct job {
     uint64_t restarts;          /* of its ranks */
     uint32_t restarts_told;     /* messages about them to the user */
     uint64_t restarts_next; /* how many there are at the next message, if there were some already */
+    uint16_t *restart_counts; /* of each rank, or NULL: job_move.c */
+    const char
+        *stays; /* why ranks of a lost node are not restarted on a spare; NULL: no policy of that */
+    uint8_t has_joined;     /* a rank has connected to PMI, in an instance with spares */
     struct ranges told;     /* nodes whose failure has been reported while the job continues */
     struct control_end end; /* of cause */
     struct job_ended summary;
@@ -190,6 +198,13 @@ void job_restart_close(struct job_part *part);
 int job_restart_is_due(const struct job_part *part, uint32_t index, int wait_status, int by_us);
 /* How often it has been, and the one that it waits for. */
 uint32_t job_restart_count(const struct job_part *part, uint32_t index);
+/* 1 if it was started on this node before. */
+int job_restart_was_here(const struct job_part *part, uint32_t index);
+/* The ranks of a lost node, each with the number of its restart, wait to be started here. */
+void job_restart_take(struct job_part *part, const uint32_t *counts, uint64_t now_ns,
+                      struct job_actions *actions);
+/* Before the restart of that number. */
+uint32_t job_restart_pause_ms(uint32_t count);
 /* It has ended so, and waits from now on. */
 void job_restart_wait(struct job_part *part, uint32_t index, const struct job_failure *failure,
                       uint64_t now_ns, struct job_actions *actions);
@@ -215,6 +230,10 @@ void job_local_lost(struct instance *instance, struct job_actions *actions);
 /* Broadcasts that concern this node's part; reader is positioned after the message's kind. */
 void job_local_launch(struct instance *instance, struct wire_reader *reader,
                       struct job_actions *actions);
+void job_local_relaunch(struct instance *instance, struct wire_reader *reader,
+                        struct job_actions *actions);
+void job_local_moved(struct instance *instance, struct wire_reader *reader,
+                     struct job_actions *actions);
 void job_local_end(struct instance *instance, struct wire_reader *reader,
                    struct job_actions *actions);
 void job_local_result(struct instance *instance, const struct job_event *event,
@@ -271,6 +290,11 @@ void job_policy_failure(struct job *job, const struct job_failure *failure,
 /* JOB_MESSAGE_RESTARTED */
 void job_policy_restarted(struct job *job, const struct job_restarted *message,
                           struct job_actions *actions);
+/* job_move.c: 1 if the ranks of lost places, which are the job's, are started again on spares; else job->stays says why
+ * not, if that is its policy. */
+int job_move(struct job *job, const struct ranges *lost, struct job_actions *actions);
+/* These have been restarted where they were. */
+void job_move_restarted(struct job *job, const struct ranges *ranks);
 int job_policy_loss(struct job *job, const struct ranges *places, struct job_actions *actions);
 /* job_map.c: what the job gets of the nodes, made into its map; or one line that says why not.  -EAGAIN
  * if nodes have to be asked first what they are like.  The launch is appended to out. */
@@ -282,6 +306,8 @@ void job_map_guess(const struct job *job, struct ranges *ret_nodes);
 void job_map_unknown(const struct job *job, const struct ranges *candidates,
                      struct ranges *ret_nodes);
 void job_map_launch(const struct job *job, struct buffer *out);
+/* What RELAUNCH has from the roster's version on. */
+void job_map_relaunch(const struct job *job, struct buffer *out);
 /* The same for job_map_learn. */
 void job_map_tell(const struct job *job, struct buffer *out);
 /* At a node: the map of a decoded launch; the placement must outlive it. */

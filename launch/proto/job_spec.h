@@ -44,7 +44,7 @@ struct app_spec {
 enum job_on_failure {
     JOB_ON_FAILURE_ABORT,    /* all are killed */
     JOB_ON_FAILURE_CONTINUE, /* the others go on */
-    JOB_ON_FAILURE_RESTART,  /* the rank is started again; a lost node ends the job */
+    JOB_ON_FAILURE_RESTART,  /* the rank is started again, if its node is lost on a spare */
     JOB_ON_FAILURE_COUNT
 };
 

@@ -101,6 +101,10 @@ enum job_message {
     /* request of a place that is asked itself, and of a client to the root: struct stack_fold_request; its reply: i32
      * status, struct stack_fold */
     JOB_MESSAGE_STACKS,
+    /* launch/proto/job_moved.h; broadcasts: struct job_moved; and the same, then LAUNCH from the roster's version on */
+    JOB_MESSAGE_MOVED,
+    JOB_MESSAGE_RELAUNCH,
+    JOB_MESSAGE_SPOKEN, /* to the root, in an instance with spares: u32 number: a rank has connected to PMI */
     JOB_MESSAGE_COUNT
 };
 

@@ -5,7 +5,9 @@
  */
 #include "config.h"
 
+#include "base/time.h"
 #include "launch/job/instance.h"
+#include "launch/proto/job_moved.h"
 #include "test/fuzz/fuzz.h"
 
 #include <assert.h>
@@ -36,6 +38,34 @@ static void job_of(struct job_spec *ret_spec)
     ret_spec->apps[0].argv[0] = memory_copy_string("app");
     ret_spec->apps[0].set = memory_allocate_zeroed(sizeof(char *));
     variable_edits_add(&ret_spec->apps[0].edits, VARIABLE_EDIT_SET, "V", "v", ':');
+}
+
+/* Processes of the first node are on the third: as this node hears it, which is the second; or of the second one, which
+ * this node has. */
+static void sample_move(int is_relaunch, struct buffer *out)
+{
+    struct placement_move move = {.from = 0, .to = is_relaunch ? 1 : 2};
+    uint32_t restarts[] = {1, 1};
+    struct job_moved moved = {.number = 1,
+                              .generation = 2,
+                              .moves = {.items = &move, .count = 1},
+                              .restarts = restarts,
+                              .restarts_count = is_relaunch ? 2 : 0};
+    struct job_spec spec;
+
+    ranges_add(&moved.places, 2, 3);
+    job_moved_encode(&moved, is_relaunch ? JOB_MESSAGE_RELAUNCH : JOB_MESSAGE_MOVED, out);
+    ranges_fini(&moved.places);
+    if (!is_relaunch)
+        return;
+    wire_put_u32(out, 1);
+    wire_put_varint(out, 0);
+    job_of(&spec);
+    spec.placement.rules[0].processes = 2;
+    spec.on_failure = JOB_ON_FAILURE_RESTART;
+    spec.restarts_max = 3;
+    job_spec_encode(&spec, out);
+    job_spec_fini(&spec);
 }
 
 /* Message `number` of those that a good run has. */
@@ -79,6 +109,11 @@ static void sample(unsigned number, struct buffer *out)
         buffer_clear(out);
         job_restarted_encode(&restarted, out);
         ranges_fini(&restarted.ranks);
+        break;
+    case JOB_MESSAGE_RANK_FAILED + 2: /* and those of ranks that have moved */
+    case JOB_MESSAGE_RANK_FAILED + 3:
+        buffer_clear(out);
+        sample_move(number + JOB_MESSAGE_ROSTER == JOB_MESSAGE_RANK_FAILED + 3, out);
         break;
     case JOB_MESSAGE_SIGNAL:
         buffer_clear(out);
@@ -128,16 +163,25 @@ static void step_sample(struct instance *engine, enum job_message message)
     buffer_fini(&bytes);
 }
 
-static void to_node(const uint8_t *data, size_t data_bytes, int running)
+/* How much the node knows already. */
+enum fuzz_before { NOTHING, ITS_ROSTER, ITS_LAUNCH };
+
+static void to_node(const uint8_t *data, size_t data_bytes, enum fuzz_before before)
 {
     struct instance *engine = instance_create(&instance, 2, NULL, INSTANCE_LEAVES_WITH_JOB);
+    const struct job_local *part;
 
-    if (running) {
+    if (before >= ITS_ROSTER)
         step_sample(engine, JOB_MESSAGE_ROSTER);
+    if (before == ITS_LAUNCH) {
         step_sample(engine, JOB_MESSAGE_LAUNCH);
     }
     step(engine, (struct job_event){.kind = JOB_EVENT_BROADCAST}, data, data_bytes);
-    step(engine, (struct job_event){.kind = JOB_EVENT_STARTED, .job = 1}, NULL, 0);
+    step(engine, (struct job_event){.kind = JOB_EVENT_TIMER, .job = 1, .now_ns = 3600 * NS_PER_S},
+         NULL, 0);
+    part = instance_part(engine, 1);
+    if (part != NULL && part->count > 0 && instance_part_is_starting(engine, 1, 0))
+        step(engine, (struct job_event){.kind = JOB_EVENT_STARTED, .job = 1}, NULL, 0);
     instance_destroy(engine);
 }
 
@@ -158,8 +202,9 @@ static void to_root(const uint8_t *data, size_t data_bytes)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
 {
     set_up();
-    to_node(data, data_bytes, 0);
-    to_node(data, data_bytes, 1);
+    to_node(data, data_bytes, NOTHING);
+    to_node(data, data_bytes, ITS_ROSTER);
+    to_node(data, data_bytes, ITS_LAUNCH);
     to_root(data, data_bytes);
     return 0;
 }

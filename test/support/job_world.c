@@ -201,6 +201,9 @@ static const char *message_name(const struct message *message)
         [JOB_MESSAGE_SURVEY] = "SURVEY",
         [JOB_MESSAGE_NOTICE] = "NOTICE",
         [JOB_MESSAGE_RESTARTED] = "RESTARTED",
+        [JOB_MESSAGE_MOVED] = "MOVED",
+        [JOB_MESSAGE_RELAUNCH] = "RELAUNCH",
+        [JOB_MESSAGE_SPOKEN] = "SPOKEN",
     };
 
     return names[message->data[0]];

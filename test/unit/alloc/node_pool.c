@@ -160,6 +160,10 @@ static void test_jobs(void)
     is_uint(used(4), 2, "giving back again changes nothing");
     is_int(take(a, 0, 0, 1, false), -ENOENT, "who has ended takes nothing");
     is_int(node_pool_job_add(pool, a, &c, &error), -EEXIST, "nor does its number come again");
+    is_int(node_pool_exchange(pool, b, shares, 1, &error), 0, "b gets others instead");
+    is_uint(used(4), 0, "those that it had are back");
+    is_string(query((struct node_query){.job = b}), "2-3", "and it has these");
+    is_int(node_pool_exchange(pool, 99, shares, 1, &error), -ENOENT, "no such job has some");
     node_pool_give_back(pool, b);
     is_string(query((struct node_query){.unused = true}), "0-203", "all is back");
 }
