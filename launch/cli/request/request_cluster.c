@@ -146,6 +146,7 @@ static int has_cluster(const struct allocation *allocation, const char *cluster)
 {
     size_t bytes = strlen(cluster);
 
+    assert(bytes > 0);
     for (uint32_t i = 0; i < hostlist_runs(allocation->names); i++) {
         struct host_run run = hostlist_run(allocation->names, i);
 
@@ -162,6 +163,7 @@ static void put_tmpdir(const struct site *site, const struct site_section *secti
 {
     struct hostlist *names = hostlist_create(), *whole = hostlist_create();
 
+    assert(section->cluster != NULL && section->values[SITE_TMPDIR] != NULL);
     site_names(site, section, names);
     if (section->kind == NULL ||
         (hostlist_count(names) > 0 && cell_add_names(section->cluster, names, whole, NULL) == 0)) {

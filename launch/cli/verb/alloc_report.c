@@ -3,6 +3,7 @@
 
 #include "launch/cli/verb/alloc_report.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +42,7 @@ static const struct node_facts *facts_stretch(const struct facts_table *table, u
     const struct node_facts *facts = NULL;
     uint32_t edge;
 
+    assert(first <= last);
     for (uint32_t i = 0; i < table->count; i++) {
         const struct ranges *nodes = &table->kinds[i].nodes;
 
@@ -73,6 +75,7 @@ static void groups_make(const struct alloc_report *report, struct groups *ret_gr
 
             hostlist_append_slice(group_of(ret_groups, run.slots, facts)->names, allocation->names,
                                   first, last - first + 1);
+            assert(last >= first && last < after);
             first = last + 1;
         }
     }

@@ -3,6 +3,7 @@
 
 #include "launch/cli/verb/command.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -292,6 +293,7 @@ static int verb_that_prints(int argc, char **argv,
     struct error error;
     int rc = this_machine_open(&machine, &error);
 
+    assert(argc > 0 && argv[argc] == NULL);
     if (rc == 0)
         rc = verb(argc, argv, &machine.ops, &text, &error);
     this_machine_close(&machine);

@@ -3,6 +3,7 @@
 
 #include "launch/cli/verb/doctor_print.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,7 @@ static void first_name(const struct ranges *places, const struct hostlist *names
 {
     uint32_t first = places->count > 0 ? places->items[0].first : 0;
 
+    assert(places->count == 0 || places->items[0].first <= places->items[0].last);
     if (first == 0 || first > hostlist_count(names))
         snprintf(name, HOST_NAME_BYTES_MAX + 1, "%s", ROOT_NAME);
     else

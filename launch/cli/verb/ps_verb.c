@@ -3,6 +3,7 @@
 
 #include "launch/cli/verb/ps_verb.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -132,6 +133,7 @@ static void keep_ranks(struct pmi_node_facts *node, const struct ranges *ranks)
         if (ranges_is_empty(ranks) || ranges_contains(ranks, node->processes[i].rank))
             node->processes[left++] = node->processes[i];
     }
+    assert(left <= node->processes_count);
     node->processes_count = left;
 }
 
@@ -143,7 +145,10 @@ static int add_nodes(struct instance_client *client, const struct pmi_job_facts 
     struct pmi_node_facts *nodes = (struct pmi_node_facts *)(uintptr_t)report->nodes;
     struct buffer data = {0};
     struct wire_reader reader;
-    int rc = instance_client_processes(client, job->number, &job->places, &data, error);
+    int rc;
+
+    assert(job->phase != PMI_JOB_ENDED);
+    rc = instance_client_processes(client, job->number, &job->places, &data, error);
 
     wire_reader_init(&reader, data.data, data.length_bytes);
     while (rc == 0 && wire_left(&reader) > 0) {

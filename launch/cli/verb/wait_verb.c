@@ -3,6 +3,7 @@
 
 #include "launch/cli/verb/wait_verb.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <stddef.h>
@@ -107,6 +108,7 @@ static int print_output(struct waiting *waiting, uint32_t job, struct wire_reade
 
     if (control_output_decode(&output, reader) < 0)
         return 0;
+    assert(output.stream == 1 || output.stream == 2); /* the decoder has checked it */
     if (waiting->style.ranks || waiting->style.times != OUTPUT_LABEL_NO_TIME)
         output_label_append_lines(&waiting->style, &waiting->lines[output.stream - 1],
                                   job == waiting->job ? 0 : job, &output, &text);
