@@ -128,7 +128,8 @@ cat >bin/login <<'L'
 printf '%s\n' "$@" >login.arguments
 eval "${@: -1}"
 L
-chmod +x bin/salloc bin/login
+printf '#!/bin/sh\necho "localhost|(null)|2048|(null)"\n' >bin/sinfo
+chmod +x bin/salloc bin/login bin/sinfo
 cat >site.conf <<END
 [cluster "south"]
 scheduler = slurm
@@ -154,6 +155,13 @@ BANYAN_LOGIN_AGENT=$scratch/bin/login run "$banyan" run --timeout 240 --alloc fa
 is "$status:$out" "0:far" "a cluster with a login"
 [ "$status" -eq 0 ] || diag "$err"
 ok "is asked there" grep -qx far-login login.arguments
+run "$banyan" run --timeout 240 --mpi none --alloc south --require 'mem>=1M,os=linux' -n 1 echo here </dev/null
+is "$status:$out" "0:here" "what is required of nodes"
+is "$(head -n 3 salloc.arguments | xargs)" "--mem=1M -p batch" "is part of the request"
+is "$err" "banyan: salloc cannot be asked for nodes with os=linux: checked when the nodes are there" \
+    "what cannot be is said in one line"
+run "$banyan" run --timeout 240 --mpi none --alloc south --require os=plan9 -n 1 echo here </dev/null
+like "$status:$out:$err" "^125::.*os=plan9" "and is checked then"
 run "$banyan" alloc south/gpu
 is "$(tr -s ' ' <<<"$out" | xargs -d '\n')" \
     "cluster south/gpu gpu not described --alloc slurm: -p gpu starter local tmpdir $scratch/one" \

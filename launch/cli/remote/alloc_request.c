@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch/cli/remote/alloc_require.h"
 #include "launch/cli/request/request_settings.h"
 #include "launch/cli/request/request_words.h"
 
@@ -52,6 +53,7 @@ void alloc_request_command_fini(struct alloc_request_command *command)
     for (size_t i = 0; i < command->count; i++)
         free(command->words[i]);
     free(command->words);
+    free(command->left);
     *command = (struct alloc_request_command){.count = 0};
 }
 
@@ -118,15 +120,108 @@ const char *alloc_request_wanted(int argc, char *const *argv)
     return request_words_value(argc, argv, offsetof(struct request_settings, alloc));
 }
 
-static void add_run(struct alloc_request_command *command, int argc, char *const *argv)
+/* kept: terms of --require that the run still checks, "" for none; NULL: all that it has. */
+static void add_run(struct alloc_request_command *command, int argc, char *const *argv,
+                    const char *kept)
 {
-    int count;
+    int count, count_left;
     char **words =
         request_words_without(argc, argv, offsetof(struct request_settings, alloc), &count);
+    char **left =
+        kept != NULL ? request_words_without_list(count, words, "--require", &count_left) : NULL;
 
-    for (int i = 1; i < count; i++)
-        add_copy(command, words[i]);
+    if (kept != NULL && kept[0] != '\0') {
+        add_copy(command, "--require");
+        add_copy(command, kept);
+    }
+    for (int i = 1; i < (left != NULL ? count_left : count); i++)
+        add_copy(command, left != NULL ? left[i] : words[i]);
+    free(left);
     free(words);
+}
+
+/* ---- What is required of the nodes ---- */
+
+/* One word a line. */
+static void add_lines(struct alloc_request_command *command, const char *lines)
+{
+    while (*lines != '\0') {
+        size_t bytes = strcspn(lines, "\n");
+
+        add_word(command, memory_printf("%.*s", (int)bytes, lines));
+        lines += bytes + (lines[bytes] == '\n');
+    }
+}
+
+/* Before the user's options, which have precedence. */
+static void add_required(struct alloc_request_command *command, const struct asker *asker,
+                         struct alloc_require *required)
+{
+    if (required->option.length_bytes == 0)
+        return;
+    if (strcmp(asker->scheduler, "lsf") == 0) {
+        add_copy(command, "-R");
+        add_copy(command, buffer_string(&required->option));
+    } else {
+        add_lines(command, buffer_string(&required->option));
+    }
+}
+
+/* Into each -l select of the words from `first` on, or as a separate one. */
+static void add_chunk(struct alloc_request_command *command, size_t first, const char *chunk)
+{
+    int is_added = 0;
+
+    for (size_t i = first; chunk[0] != '\0' && i < command->count; i++) {
+        const char *word = command->words[i];
+        int is_joined = strncmp(word, "-l", 2) == 0 && word[2] != '\0';
+        struct buffer value = {0};
+
+        if (is_joined || strcmp(command->words[i - 1], "-l") == 0) {
+            if (is_joined)
+                buffer_append_string(&value, "-l");
+            if (alloc_require_add_chunk(word + (is_joined ? 2 : 0), chunk, &value)) {
+                free(command->words[i]);
+                command->words[i] = memory_copy_string(buffer_string(&value));
+                is_added = 1;
+            }
+        }
+        buffer_fini(&value);
+    }
+    if (chunk[0] != '\0' && !is_added) {
+        add_copy(command, "-l");
+        add_word(command, memory_printf("select=1%s", chunk));
+    }
+}
+
+/* 1 if one of the items is "none": then the run alone can say what is left. */
+static int clears(const char *text)
+{
+    for (const char *at = text; (at = strstr(at, "none")) != NULL; at++)
+        if ((at == text || at[-1] == ',') && (at[4] == '\0' || at[4] == ','))
+            return 1;
+    return 0;
+}
+
+/* -EINVAL if the terms cannot be read. ret_made is zeroed, and 0 returned, if the request has none. */
+static int find_required(const struct asker *asker, int argc, char *const *argv,
+                         struct alloc_require *ret_made, char **ret_text, struct error *error)
+{
+    char *text = request_words_list(argc, argv, offsetof(struct request_settings, require));
+    struct require require;
+    int rc = 0;
+
+    *ret_made = (struct alloc_require){.option = {0}};
+    *ret_text = text;
+    if (text == NULL || clears(text))
+        return 0;
+    rc = placement_require_parse(text, &require, error);
+    if (rc < 0) {
+        error_prefix(error, "option --require");
+        return rc;
+    }
+    alloc_require_make(asker->scheduler, &require, ret_made);
+    return 1;
 }
 
 /* ---- The whole ---- */
@@ -160,25 +255,39 @@ int alloc_request_command_make(struct alloc_request_command *ret_command, const 
     struct alloc_request_command command = {.count = 0};
     const struct asker *asker = asker_find(text, error);
     const char *colon = strchr(text, ':');
-    int rc;
+    struct alloc_require required;
+    char *terms;
+    size_t first;
+    int is_required, rc;
 
     if (asker == NULL)
         return -EINVAL;
+    is_required = find_required(asker, argc, argv, &required, &terms, error);
+    if (is_required < 0) {
+        free(terms);
+        return is_required;
+    }
     command.name = asker->words[0];
     command.quiet_errors = asker->quiet_errors;
     command.wants_terminal = asker->needs_terminal && !ops->has_terminal;
     for (size_t i = 0; i < 4 && asker->words[i] != NULL; i++)
         add_copy(&command, asker->words[i]);
+    add_required(&command, asker, &required);
+    first = command.count;
     rc = colon != NULL ? add_options(&command, colon + 1, error) : 0;
-    if (rc < 0) {
-        alloc_request_command_fini(&command);
-        return rc;
-    }
+    add_chunk(&command, first, buffer_string(&required.chunk));
     for (size_t i = 0; i < 3 && asker->before[i] != NULL; i++)
         add_copy(&command, asker->before[i]);
     add_banyan(&command, asker, ops);
-    add_run(&command, argc, argv);
+    add_run(&command, argc, argv, is_required ? buffer_string(&required.kept) : NULL);
+    if (required.left.length_bytes > 0)
+        command.left = memory_copy_string(buffer_string(&required.left));
+    alloc_require_fini(&required);
+    free(terms);
     assert(command.count > 0 && command.words[command.count] == NULL);
-    *ret_command = command;
-    return 0;
+    if (rc < 0)
+        alloc_request_command_fini(&command);
+    else
+        *ret_command = command;
+    return rc;
 }

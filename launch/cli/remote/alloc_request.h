@@ -19,6 +19,7 @@ struct alloc_request_command {
     int wants_terminal; /* but there is none */
     int quiet_errors;   /* we read its stderr; the run's is ASKING_STDERR_FD */
     const char *name;   /* of the command */
+    char *left;         /* terms of --require that it cannot be asked for; NULL: none; owned */
 };
 
 #define ASKING_STDERR_FD 9

@@ -265,6 +265,10 @@ int alloc_request_run(const char *text, int argc, char *const *argv, const char 
 
     ops.directory = directory;
     rc = alloc_request_command_make(&request.command, text, argc, argv, &ops, &error);
+    if (rc == 0 && request.command.left != NULL)
+        fprintf(stderr,
+                "banyan: %s cannot be asked for nodes with %s: checked when the nodes are there\n",
+                request.command.name, request.command.left);
     if (rc == 0)
         rc = start_command(&request, &error);
     if (rc == 0) {

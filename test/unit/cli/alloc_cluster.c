@@ -10,8 +10,6 @@
 #include "launch/cli/remote/alloc_request.h"
 #include "test/support/tap.h"
 
-#define WORDS_MAX 16
-
 static struct site site;
 static struct error error;
 
