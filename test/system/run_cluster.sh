@@ -30,6 +30,8 @@ address = %n.west.example
 [cluster "west" "gpu"]
 nodes = q[512-519]
 slots = 4
+features = a100
+memory = 64G
 [cluster "east"]
 nodes = q[0-9]
 starter-options = -p 2222
@@ -55,6 +57,10 @@ like "$out" "7 nodes, 28 slots" "the nodes of a kind but one"
 run "$banyan" alloc --host 'west/q1,north/q1,q1'
 like "$out" "3 nodes, 3 slots" "the same name in two clusters, and in none, are three nodes"
 like "$out" "west/q1,north/q1,q1" "and have their own names"
+run "$banyan" alloc --host 'west/511+2'
+like "$out" "west/q512 .*mem=64G,feature=a100" "what is known of nodes of a kind"
+refuses "a requirement of which no node is known" ".*feature=a100" \
+    run --starter ssh --host west/q1 --facts 'west/q1:feature=b' --require feature=a100 true
 refuses "a misspelt cluster" "option --host: column 1: unknown cluster 'wset': did you mean 'west'\?" \
     alloc --host wset/q1
 refuses "a node that it does not have" "option --host: column 6: east has no node q10" \
@@ -63,6 +69,8 @@ refuses "more nodes than it has" "option --host: column 6: 2 names starting at n
     alloc --host east/9+2
 
 # ---- A run ----
+
+rm -f calls
 
 if [ -x "$top_builddir/contrib/testbed/fakessh" ]; then
     run "$banyan" run --timeout 240 --mpi none --ssh-agent ssh --banyand "$BANYAN_DAEMON" \

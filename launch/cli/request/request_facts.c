@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "alloc/name_index.h"
+#include "alloc/site.h"
 
 #define SINFO_FIELDS        4
 #define SINFO_NAMES_MAX     (100u * 1024) /* too long for an argument: then all nodes are queried */
@@ -89,6 +90,48 @@ int request_facts_given(const struct option_list *given, const struct allocation
         error_prefix(error, "option --facts");
     name_index_destroy(index);
     return rc;
+}
+
+/* ---- Clusters ---- */
+
+/* The facts of the section, for those nodes of which it is the section that counts. */
+static void add_section(const struct site *site, const struct site_section *section,
+                        const struct site_section *const *sections, uint32_t count,
+                        struct facts_table *table)
+{
+    struct node_facts facts = {.known = 0};
+    struct ranges nodes = {0};
+    struct buffer text = {0};
+
+    site_facts(site, section, &text);
+    for (uint32_t i = 0; text.length_bytes > 0 && i < count; i++)
+        if (sections[i] == section)
+            ranges_add(&nodes, i, i);
+    /* The values have been checked when they were set. */
+    if (!ranges_is_empty(&nodes) && node_facts_parse(buffer_string(&text), &facts, NULL) == 0)
+        facts_table_add(table, &facts, &nodes);
+    buffer_fini(&text);
+    ranges_fini(&nodes);
+    node_facts_fini(&facts);
+}
+
+void request_facts_clusters(const struct site *site, const struct allocation *allocation,
+                            struct facts_table *table)
+{
+    uint32_t count = allocation_nodes(allocation);
+    const struct site_section **sections;
+    char name[HOST_NAME_BYTES_MAX + 1];
+
+    if (site == NULL || site->count == 0)
+        return;
+    sections = memory_allocate_zeroed((size_t)count * sizeof(struct site_section *));
+    for (uint32_t i = 0; i < count; i++) {
+        hostlist_name(allocation->names, i, name);
+        sections[i] = site_section_of(site, name);
+    }
+    for (uint32_t i = 0; i < site->count; i++)
+        add_section(site, &site->sections[i], sections, count, table);
+    free(sections);
 }
 
 /* ---- Slurm ---- */
@@ -218,6 +261,9 @@ int request_facts_find(const struct request_apps *apps, const struct request_ops
     int is_asked = 0;
 
     assert(apps->count > 0);
+    if (rc == 0)
+        request_facts_clusters(ops->configured != NULL ? &ops->configured->site : NULL, allocation,
+                               table);
     for (uint32_t i = 0; i < apps->count; i++)
         is_asked |= apps->items[i].settings.require.count > 0;
     return rc < 0 || !is_asked ? rc : request_facts_ask(ops, source, allocation, table, error);

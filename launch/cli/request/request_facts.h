@@ -12,6 +12,10 @@
 #include "base/error.h"
 #include "launch/cli/request/request_placement.h"
 
+/* Adds what the configuration says of nodes that are named by their cluster; site NULL: nothing.  O(nodes x
+ * kinds of nodes). */
+void request_facts_clusters(const struct site *site, const struct allocation *allocation,
+                            struct facts_table *table);
 /* Facts from --facts, in order; the first value given for a fact counts.  Fails on unknown
  * nodes. */
 int request_facts_given(const struct option_list *given, const struct allocation *allocation,

@@ -142,6 +142,8 @@ static int find_facts(const struct alloc_settings *settings, const struct reques
 
     if (rc < 0)
         return rc;
+    request_facts_clusters(ops->configured != NULL ? &ops->configured->site : NULL, allocation,
+                           table);
     (void)request_facts_ask(ops, nodes->source, allocation, table, unknown);
     hostlist_name(allocation->names, 0, name);
     if (settings->run.virtual_nodes > 0)
