@@ -120,6 +120,7 @@ static void on_job(struct daemon_core *core, const struct daemon_event *event)
 {
     daemon_core_names_job_event(core, event->job_event);
     daemon_core_feed_job_event(core, event->job_event);
+    daemon_core_trace_job_event(core, event->job_event);
     daemon_core_job(core, event->job_event);
 }
 
@@ -216,6 +217,8 @@ static void on_complete(struct daemon_core *core, const struct daemon_event *eve
     struct job_event complete = {.kind = JOB_EVENT_COMPLETE};
 
     (void)event;
+    if (!core->was_complete)
+        core->complete_ns = core->ops->now_ns(core->context);
     core->was_complete = true;
     daemon_core_job(core, &complete);
     if (instance_is_up(core->instance))
@@ -532,6 +535,7 @@ void daemon_core_destroy(struct daemon_core *core)
     daemon_core_load_close(core);
     daemon_core_bench_close(core);
     daemon_core_stacks_close(core);
+    daemon_core_trace_close(core);
     daemon_core_nodes_close(core);
     daemon_core_stage_close(core);
     names_destroy(core->names);

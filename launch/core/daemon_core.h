@@ -128,6 +128,7 @@ struct daemon_tree_ops {
     int (*is_complete)(void *context);
     bool (*is_departing)(void *context); /* this place leaves, and others stay */
     void (*missing)(void *context, struct ranges *ret_places);
+    uint32_t (*parent)(void *context); /* UINT32_MAX: none now */
 };
 
 /* Parts of jobs on this node. */
@@ -282,6 +283,9 @@ void daemon_core_contribute(struct daemon_core *core, const struct operation_nam
                             const struct ranges *places, struct message *message);
 void daemon_core_reply(struct daemon_core *core, uint32_t source, uint32_t id,
                        struct message *message);
+
+/* A collective operation of processes begins here: for a trace, if its job wants one. */
+void daemon_core_trace_collective(struct daemon_core *core, const struct operation_name *key);
 
 /* Queries. */
 const struct instance *daemon_core_instance(const struct daemon_core *core);

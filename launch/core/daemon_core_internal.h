@@ -43,7 +43,9 @@ struct daemon_core {
     void *shaped_context;
     struct ranges early_losses; /* the tree's places; with an order, until the roster is here */
     enum daemon_phase phase;
-    uint64_t begun_ns; /* when it began to start others, and to join; 0: not yet */
+    uint64_t begun_ns;        /* when it began to start others, and to join; 0: not yet */
+    uint64_t complete_ns;     /* root: when the tree first was */
+    struct core_trace *trace; /* daemon_core_trace.c; NULL: no job has wanted one */
     struct instance *instance;
     struct clients *clients;     /* NULL elsewhere than at place 0 */
     struct stall_report *stalls; /* likewise */
@@ -314,6 +316,25 @@ int daemon_core_stacks_reply(struct daemon_core *core, const struct daemon_event
 void daemon_core_stacks_taken(struct daemon_core *core, const struct daemon_event *event);
 void daemon_core_stacks_due(struct daemon_core *core);
 void daemon_core_stacks_close(struct daemon_core *core);
+
+/* daemon_core_trace.c: when things happen (launch/proto/run_trace.h). */
+/* A node: its part of the job begins; contributes to the end; is closed. */
+void daemon_core_trace_open(struct daemon_core *core, uint32_t job);
+void daemon_core_trace_send(struct daemon_core *core, uint32_t job);
+void daemon_core_trace_closed(struct daemon_core *core, uint32_t job);
+/* Before the instance gets it. */
+void daemon_core_trace_job_event(struct daemon_core *core, const struct job_event *event);
+/* A collective operation of processes has its result. */
+void daemon_core_trace_result(struct daemon_core *core, const struct operation_name *key);
+/* JOB_MESSAGE_TRACE_CLOCK, and 1 if it is the answer to one. */
+int daemon_core_trace_clock_request(struct daemon_core *core, const struct daemon_event *event);
+int daemon_core_trace_reply(struct daemon_core *core, const struct daemon_event *event);
+/* Root: the job is launched; runs; has ended; JOB_MESSAGE_TRACE, reader stands after the kind. */
+void daemon_core_trace_launch(struct daemon_core *core, uint32_t job);
+void daemon_core_trace_started(struct daemon_core *core, uint32_t job);
+void daemon_core_trace_ended(struct daemon_core *core, uint32_t job);
+void daemon_core_trace_came(struct daemon_core *core, uint32_t place, struct wire_reader *reader);
+void daemon_core_trace_close(struct daemon_core *core);
 
 /* daemon_core_progress.c: how far jobs are. */
 void daemon_core_progress_open(struct daemon_core *core);

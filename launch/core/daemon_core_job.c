@@ -28,6 +28,9 @@ static void broadcast_action(struct daemon_core *core, struct job_action *action
 {
     const struct ranges *places = ranges_is_empty(&action->places) ? NULL : &action->places;
 
+    if (action->message->data[0] == JOB_MESSAGE_LAUNCH)
+        daemon_core_trace_launch(core, action->job);
+
     if (core->tree->broadcast(core->tree_context, places, take_message(action)) < 0)
         daemon_core_text(core, action->job, LOG_LEVEL_ERROR,
                          "dropped a message to the nodes: too many are outstanding");
@@ -41,6 +44,7 @@ static void run_on_part(struct daemon_core *core, const struct job_action *actio
 
     switch (action->kind) {
     case JOB_ACTION_OPEN:
+        daemon_core_trace_open(core, action->job);
         ops->ranks->open(context, action->job);
         break;
     case JOB_ACTION_START:
@@ -67,6 +71,7 @@ static void run_on_part(struct daemon_core *core, const struct job_action *actio
         break;
     default:
         assert(action->kind == JOB_ACTION_CLOSE);
+        daemon_core_trace_closed(core, action->job);
         names_part_closed(core->names, action->job);
         daemon_core_input_part_closed(core, action->job);
         ops->ranks->close(context, action->job);
@@ -116,6 +121,7 @@ static void run_at_root(struct daemon_core *core, const struct job_action *actio
         reply_spawned(core, action);
         break;
     case JOB_ACTION_STARTED:
+        daemon_core_trace_started(core, action->job);
         daemon_core_push_orphan(core, action->job);
         clients_action(core->clients, action);
         break;
@@ -130,6 +136,7 @@ static void run_at_root(struct daemon_core *core, const struct job_action *actio
         names_job_ended(core->names, action->job);
         stage_root_job_ended(core->stage, action->job);
         daemon_core_progress_forget(core, action->job);
+        daemon_core_trace_ended(core, action->job);
         clients_action(core->clients, action);
         break;
     default:
@@ -144,6 +151,8 @@ static void run_action(struct daemon_core *core, struct job_action *action)
         broadcast_action(core, action);
         break;
     case JOB_ACTION_CONTRIBUTE:
+        if (action->key.kind == JOB_OPERATION_ENDED)
+            daemon_core_trace_send(core, action->job);
         core->tree->contribute(core->tree_context, &action->key, &action->places,
                                take_message(action));
         break;

@@ -92,6 +92,11 @@ static void feed_came(struct daemon_core *core, uint32_t source, struct wire_rea
         daemon_core_feed_came(core, reader);
 }
 
+static void trace_came(struct daemon_core *core, uint32_t source, struct wire_reader *reader)
+{
+    daemon_core_trace_came(core, source, reader);
+}
+
 static const struct {
     message_handler *at_root;
     message_handler *elsewhere;
@@ -107,6 +112,7 @@ static const struct {
     [JOB_MESSAGE_WINDOW] = {.elsewhere = window_came},
     [JOB_MESSAGE_FEED] = {.elsewhere = feed_came},
     [JOB_MESSAGE_FEED_END] = {.at_root = feed_came},
+    [JOB_MESSAGE_TRACE] = {.at_root = trace_came},
 };
 
 void daemon_core_route_received(struct daemon_core *core, const struct daemon_event *event)
@@ -219,6 +225,8 @@ void daemon_core_route_request(struct daemon_core *core, const struct daemon_eve
         rc = daemon_core_load_request(core, event, &reader);
     else if (kind == JOB_MESSAGE_BENCH)
         rc = daemon_core_bench_request(core, event);
+    else if (kind == JOB_MESSAGE_TRACE_CLOCK)
+        rc = daemon_core_trace_clock_request(core, event);
     else if (kind == JOB_MESSAGE_STACKS && !daemon_core_is_root(core))
         rc = daemon_core_stacks_request(core, event, &reader);
     else if (kind == JOB_MESSAGE_PUSH)
@@ -241,8 +249,8 @@ void daemon_core_route_reply(struct daemon_core *core, const struct daemon_event
         core->ops->pmi->reply(core->context, job, event->id, event->status, event->message);
     else if (!names_reply(core->names, event->id, event->status, event->message) &&
              !daemon_core_load_reply(core, event) && !daemon_core_bench_reply(core, event) &&
-             !daemon_core_stacks_reply(core, event) && !daemon_core_request_reply(core, event) &&
-             daemon_core_is_root(core))
+             !daemon_core_stacks_reply(core, event) && !daemon_core_trace_reply(core, event) &&
+             !daemon_core_request_reply(core, event) && daemon_core_is_root(core))
         stall_report_reply(core->stalls, event->id, event->status, event->message);
 }
 
@@ -256,6 +264,7 @@ void daemon_core_route_result(struct daemon_core *core, const struct daemon_even
                                .places = event->places,
                                .message = event->message};
 
+    daemon_core_trace_result(core, event->key);
     if (job_is_of_processes(event->key))
         core->ops->pmi->result(core->context, event->key, event->status, event->message);
     else if (event->key->kind == JOB_OPERATION_STAGE)

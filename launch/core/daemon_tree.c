@@ -224,6 +224,11 @@ static void tree_missing(void *context, struct ranges *ret_places)
     endpoint_missing(context, ret_places);
 }
 
+static uint32_t tree_parent_now(void *context)
+{
+    return endpoint_parent(context);
+}
+
 void daemon_tree_attach(struct daemon_core *core, struct endpoint *endpoint)
 {
     static const struct daemon_tree_ops ops = {
@@ -242,6 +247,7 @@ void daemon_tree_attach(struct daemon_core *core, struct endpoint *endpoint)
         .is_complete = tree_is_complete,
         .is_departing = tree_is_departing,
         .missing = tree_missing,
+        .parent = tree_parent_now,
     };
 
     daemon_core_attach(core, &ops, endpoint);

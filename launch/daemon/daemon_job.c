@@ -79,6 +79,7 @@ static void rank_pmi_contribute(void *context, const struct operation_name *key,
 {
     struct daemon_job *job = context;
 
+    daemon_core_trace_collective(job->daemon->core, key);
     daemon_core_contribute(job->daemon->core, key, places, payload);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "launch/job/instance_state.h"
+#include "launch/proto/run_trace.h"
 
 struct instance *instance_create(const struct instance_spec *spec, uint32_t place,
                                  const struct allocation *allocation, enum instance_policy policy)
@@ -63,6 +64,18 @@ uint32_t instance_part_rank(const struct instance *instance, const struct job_lo
 {
     assert(index < local->count);
     return placement_map_rank(&local->map, instance->place - 1, index);
+}
+
+void instance_part_times(const struct instance *instance, uint32_t number, uint64_t *times)
+{
+    const struct job_part *part = instance_find_part(instance, number);
+
+    assert(part != NULL);
+    times[RUN_TRACE_BEGUN] = number == 1 ? instance->begun_ns : 0;
+    times[RUN_TRACE_JOINED] = number == 1 ? instance->joined_ns : 0;
+    times[RUN_TRACE_LAUNCHED] = part->launched_ns;
+    times[RUN_TRACE_STARTED] = part->started_ns;
+    times[RUN_TRACE_GONE] = part->gone_ns;
 }
 
 int instance_part_is_starting(const struct instance *instance, uint32_t number, uint32_t index)

@@ -35,6 +35,8 @@ void instance_step(struct instance *instance, const struct job_event *event,
 const struct job_local *instance_part(const struct instance *instance, uint32_t number);
 uint32_t instance_part_rank(const struct instance *instance, const struct job_local *local,
                             uint32_t index);
+/* When its phases were reached (enum run_trace_time), but for ENDED; 0: not yet, or not for this job. */
+void instance_part_times(const struct instance *instance, uint32_t number, uint64_t *times);
 int instance_part_is_starting(const struct instance *instance, uint32_t number, uint32_t index);
 int instance_part_has_ended(const struct instance *instance, uint32_t number, uint32_t index);
 /* 1 if EXITED with this status will start the rank again. */

@@ -75,6 +75,7 @@ enum control_message {
     CONTROL_PROFILE, /* root -> client: u32 job, struct profile: of one that wants it, before its end */
     /* client -> root: u32 job, u16 rows, u16 columns of the terminal of its rank (launch/proto/window.h) */
     CONTROL_WINDOW,
+    CONTROL_TRACE, /* root -> client: u32 job, struct run_trace: of one that wants them, of a node or the root, before its end */
     CONTROL_MESSAGE_COUNT
 };
 

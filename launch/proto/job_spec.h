@@ -81,6 +81,7 @@ struct job_spec {
     uint32_t apps_count;
     uint8_t stage;           /* JOB_STAGE_* */
     uint8_t profile;         /* its nodes report how long they took (profile.h) */
+    uint8_t trace;           /* its nodes report when things happened (run_trace.h) */
     uint8_t stats;           /* report what its processes have used */
     uint8_t report_bindings; /* draw the cores of each process; for the root only */
     uint32_t stdin_rank;     /* the rank that gets stdin; UINT32_MAX = none, or JOB_STDIN_* */

@@ -21,6 +21,7 @@
 #define JOB_SPEC_APPS_MAX            4096u
 #define TERMINAL_SHIFT               4 /* in the byte of flags */
 #define STATS_SHIFT                  5
+#define TRACE_SHIFT                  6
 
 static void put_strings(struct buffer *out, char *const *strings)
 {
@@ -128,7 +129,7 @@ void job_spec_encode(const struct job_spec *spec, struct buffer *out)
 
     assert(spec->apps_count == spec->placement.rules_count);
     assert(spec->on_failure < JOB_ON_FAILURE_COUNT && spec->report_bindings <= 1);
-    assert(spec->stats <= 1);
+    assert(spec->stats <= 1 && spec->trace <= 1);
     assert((spec->restarts_max > 0) == (spec->on_failure == JOB_ON_FAILURE_RESTART));
     assert(spec->restarts_max == 0 || !input_is_shared(spec));
     assert(spec->stage <= JOB_STAGE_ALL && spec->profile <= 1 && spec->has_terminal <= 1);
@@ -142,7 +143,8 @@ void job_spec_encode(const struct job_spec *spec, struct buffer *out)
     if (spec->on_failure == JOB_ON_FAILURE_RESTART)
         wire_put_varint(out, spec->restarts_max);
     wire_put_u8(out, (uint8_t)(spec->report_bindings | spec->stage << 1 | spec->profile << 3 |
-                               spec->has_terminal << TERMINAL_SHIFT | spec->stats << STATS_SHIFT));
+                               spec->has_terminal << TERMINAL_SHIFT | spec->stats << STATS_SHIFT |
+                               spec->trace << TRACE_SHIFT));
     if (spec->has_terminal)
         window_encode(&spec->window, out);
     wire_put_varint(out, spec->modex);
@@ -204,13 +206,15 @@ int job_spec_decode(struct job_spec *ret_spec, struct wire_reader *reader)
         if (spec.restarts_max == 0 || input_is_shared(&spec))
             wire_fail(reader);
     }
-    flags = (uint8_t)wire_get_varint_max(reader, 1 << STATS_SHIFT | 1 << TERMINAL_SHIFT | 1 << 3 |
+    flags = (uint8_t)wire_get_varint_max(reader, 1 << TRACE_SHIFT | 1 << STATS_SHIFT |
+                                                     1 << TERMINAL_SHIFT | 1 << 3 |
                                                      JOB_STAGE_ALL << 1 | 1);
     spec.report_bindings = flags & 1;
     spec.stage = flags >> 1 & JOB_STAGE_ALL;
     spec.profile = flags >> 3 & 1;
     spec.has_terminal = flags >> TERMINAL_SHIFT & 1;
-    spec.stats = flags >> STATS_SHIFT;
+    spec.stats = flags >> STATS_SHIFT & 1;
+    spec.trace = flags >> TRACE_SHIFT;
     if (spec.has_terminal)
         window_get(reader, &spec.window);
     if (spec.has_terminal && (spec.stdin_rank >= JOB_STDIN_EACH || spec.restarts_max > 0))

@@ -105,6 +105,9 @@ enum job_message {
     JOB_MESSAGE_MOVED,
     JOB_MESSAGE_RELAUNCH,
     JOB_MESSAGE_SPOKEN, /* to the root, in an instance with spares: u32 number: a rank has connected to PMI */
+    /* launch/proto/run_trace.h */
+    JOB_MESSAGE_TRACE, /* to the root: u32 number, struct run_trace: of a node at the end of its part */
+    JOB_MESSAGE_TRACE_CLOCK, /* request to the parent: what the root's clock shows */
     JOB_MESSAGE_COUNT
 };
 

@@ -18,6 +18,7 @@
 #include "launch/exec/descriptor.h"
 #include "launch/exec/helper_cgroup.h"
 #include "launch/cli/client/front_end_internal.h"
+#include "launch/cli/client/trace_file.h"
 #include "launch/cli/client/output_files.h"
 #include "launch/cli/client/raw_terminal.h"
 #include "launch/cli/client/stage_files.h"
@@ -403,6 +404,8 @@ int front_end_run(struct run_request *request, uint64_t start_ns)
     rc = descriptor_require(&error);
     if (rc == 0 && request->json_path != NULL)
         rc = run_summary_open(request->json_path, &record_fd, &error);
+    if (rc == 0 && request->trace_path != NULL)
+        rc = trace_file_open(request->trace_path, start_ns, &front.trace, &error);
     for (size_t i = 0; rc == 0 && i < 2; i++)
         if (request->output.patterns[i] != NULL)
             rc = output_files_prepare(request->output.patterns[i], &error);
@@ -425,6 +428,7 @@ int front_end_run(struct run_request *request, uint64_t start_ns)
         end_orphans();
     if (request->instance.virtual_base != NULL)
         session_remove_tree(request->instance.virtual_base);
+    front_end_trace_close(&front);
     write_record(&front, record_fd);
     free(front.record.profile);
     return (int)front.record.status;

@@ -25,6 +25,7 @@
 
 struct front_end;
 struct front_progress;
+struct trace_file;
 struct stage_files;
 struct stage_sender;
 
@@ -69,6 +70,8 @@ struct front_end {
     struct stage_files *stage_files;   /* NULL: nothing is staged */
     struct stage_sender *stage_sender; /* from its acceptance on */
     struct loop_timer *stage_timer;
+
+    struct trace_file *trace; /* NULL: without --trace */
 
     int has_job_end;
     int has_failure; /* ours: its text and status take precedence over the root's */
@@ -144,6 +147,12 @@ void front_end_tasks_output(struct front_end *front, const struct control_output
 int front_end_tasks_message(struct front_end *front, uint8_t type, struct wire_reader *reader);
 /* The job has ended: its report about workers is replaced by one about tasks. */
 void front_end_tasks_end(const struct front_end *front, struct control_job_end *end);
+
+/* front_end_trace.c: --trace */
+/* CONTROL_TRACE; -EBADMSG. */
+int front_end_trace_take(struct front_end *front, struct wire_reader *reader);
+/* At the end; an error becomes the status. */
+void front_end_trace_close(struct front_end *front);
 
 /* front_end_user.c */
 void front_end_open_user(struct front_end *front);

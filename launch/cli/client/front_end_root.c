@@ -217,7 +217,7 @@ static void on_message(void *context, uint8_t type, const void *payload, size_t 
     front_end_check(front);
     wire_reader_init(&reader, payload, payload_bytes);
     if ((type >= CONTROL_STARTED && type <= CONTROL_JOB_END) || type == CONTROL_WAITS ||
-        type == CONTROL_PROFILE)
+        type == CONTROL_PROFILE || type == CONTROL_TRACE)
         job = control_get_job(&reader);
     if (job != front->job && job != 0 && !ranges_contains(&front->children, job))
         return; /* not ours */
@@ -261,6 +261,10 @@ static void on_message(void *context, uint8_t type, const void *payload, size_t 
         break;
     case CONTROL_PROFILE:
         if (front_end_profile_take(front, &reader) < 0)
+            on_unreadable(front);
+        break;
+    case CONTROL_TRACE:
+        if (front_end_trace_take(front, &reader) < 0)
             on_unreadable(front);
         break;
     case CONTROL_FEED_END:

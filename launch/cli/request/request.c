@@ -500,6 +500,7 @@ static int make_job(const struct request_apps *apps, const struct request_ops *o
     job->report_bindings = settings->report_bindings > 0;
     job->profile = settings->profile > 0;
     job->stats = settings->stats > 0;
+    job->trace = settings->trace != NULL;
     job->apps = memory_allocate_zeroed(apps->count * sizeof(*job->apps));
     job->apps_count = apps->count;
     for (uint32_t i = 0; rc == 0 && i < apps->count; i++)
@@ -616,6 +617,7 @@ static void take_settings(const struct request_settings *settings, struct run_re
     request->detach = settings->detach > 0;
     request->verbose = settings->verbose;
     request->json_path = copy_or_null(settings->json);
+    request->trace_path = copy_or_null(settings->trace);
     request->json = settings->json_wanted > 0;
     request->daemonize = settings->daemonize > 0;
 }
@@ -784,6 +786,7 @@ void request_fini(struct run_request *request)
     request_stage_fini(&request->stage);
     allocation_fini(&request->allocation);
     free(request->json_path);
+    free(request->trace_path);
     request_output_fini(&request->output);
     free(request->warnings);
     request_tasks_free(request->tasks);

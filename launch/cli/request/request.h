@@ -78,6 +78,7 @@ struct run_request {
     int no_wait;                 /* for slots of that instance */
     int no_daemons;              /* the starter starts the processes (direct.h) */
     int detach;                  /* the job goes on there without its client */
+    char *trace_path;            /* NULL: no trace */
     char *json_path;             /* NULL: no record */
     int json;                    /* of doctor: JSON instead of a table */
     int daemonize;               /* of start */

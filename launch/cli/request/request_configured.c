@@ -18,8 +18,8 @@ static const char *const verbs[] = {"run", "start", "map", "doctor", NULL};
 
 /* What is read before there is a configuration, concerns one command only, or has a variable of that name
  * with another meaning. */
-static const char *const refused[] = {"help", "version",  "on",    "alloc", "app-file",
-                                      "json", "instance", "stage", "pty",   NULL};
+static const char *const refused[] = {"help",     "version", "on",  "alloc", "app-file", "json",
+                                      "instance", "stage",   "pty", "trace", NULL};
 
 static const char *const adding[] = {"env",    "env-file", "unset",   "prepend", "append",
                                      "rlimit", "facts",    "require", NULL};

@@ -45,6 +45,7 @@ int request_direct_check(const struct request_settings *settings, struct error *
         {"--stats", settings->stats > 0},
         {"--profile", settings->profile > 0},
         {"--stack", settings->stack > 0},
+        {"--trace", settings->trace != NULL},
         {"--fabric", settings->fabric != NULL},
         {"--fabric-topology", settings->fabric_topology != NULL},
         {"--boot", settings->boot != NULL},

@@ -30,6 +30,7 @@ int request_instance_check(const struct request_settings *settings, struct error
         {"--json", settings->json != NULL},
         {"--profile", settings->profile > 0},
         {"--stack", settings->stack > 0},
+        {"--trace", settings->trace != NULL},
         {"--output", settings->output != NULL},
         {"--error", settings->error != NULL},
         {"--output-from", settings->output_from != NULL},

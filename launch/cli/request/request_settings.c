@@ -361,6 +361,12 @@ const struct option_rule run_rules[] = {
      .name = "profile",
      FIELD(profile),
      .help = "print at the end how long the nodes took for each phase, and which were the slowest"},
+    {.kind = OPTION_TEXT,
+     .name = "trace",
+     .value = "FILE",
+     FIELD(trace),
+     .help = "write when each node and rank reached which phase to FILE, which ui.perfetto.dev "
+             "opens"},
     {.kind = OPTION_FLAG,
      .name = "stats",
      FIELD(stats),

@@ -48,6 +48,7 @@ struct request_settings {
     int profile;
     int stack;
     int stats;
+    const char *trace;
     struct option_list require;
     struct option_list facts;
     /* of `banyan map` only */

@@ -39,6 +39,7 @@ static void fill_job(struct job_spec *spec, size_t variable_bytes)
     spec->stop = PMI_STOP_INIT;
     spec->stage = JOB_STAGE_ALL;
     spec->profile = 1;
+    spec->trace = 1;
     spec->has_terminal = 1;
     spec->window = (struct window){.rows = 24, .columns = 80};
     placement_add(&spec->placement,
@@ -81,6 +82,7 @@ static void test_job(void)
        "from a terminal");
     is_uint(copy.stage, JOB_STAGE_ALL, "what is staged");
     is_uint(copy.profile, 1, "and that times are wanted");
+    is_uint(copy.trace, 1, "and a trace");
     is_uint(copy.modex, JOB_MODEX_LAZY, "where published data stays");
     is_uint(copy.stop, PMI_STOP_INIT, "where it waits for a debugger");
     is_uint(copy.on_failure, JOB_ON_FAILURE_CONTINUE, "what becomes of it when a rank fails");
