@@ -37,7 +37,8 @@ struct shift {
 
 static double microseconds(const struct shift *shift, uint64_t time_ns)
 {
-    int64_t since_ns = (int64_t)time_ns + shift->offset_ns - (int64_t)shift->file->start_ns;
+    /* What a node says may be anything: without signs nothing overflows. */
+    int64_t since_ns = (int64_t)(time_ns + (uint64_t)shift->offset_ns - shift->file->start_ns);
 
     return since_ns > 0 ? (double)since_ns / 1000 : 0;
 }
@@ -203,8 +204,8 @@ void trace_file_add(struct trace_file *file, const struct run_trace *trace,
     else if (trace->place > 0)
         snprintf(name, sizeof(name), "place %u", trace->place);
     if (trace->error_ns == RUN_TRACE_ERROR_UNKNOWN && trace->times[RUN_TRACE_LAUNCHED] > 0)
-        shift.offset_ns = (int64_t)(file->launched_ns > 0 ? file->launched_ns : file->start_ns) -
-                          (int64_t)trace->times[RUN_TRACE_LAUNCHED];
+        shift.offset_ns = (int64_t)((file->launched_ns > 0 ? file->launched_ns : file->start_ns) -
+                                    trace->times[RUN_TRACE_LAUNCHED]);
     put_name(file, "process_name", process, 0, name);
     put_name(file, "thread_name", process, DAEMON_THREAD, "daemon");
     put_clock(file, process, trace);
