@@ -30,9 +30,10 @@ struct sim_program {
     uint32_t fences;
     uint32_t output_bytes_max; /* per step */
     double cannot_start;
-    double fails;    /* by exit status, signal, abort or exit without finalize, in any step */
-    double endless;  /* never ends by itself, starting at any step */
-    double stubborn; /* ignores SIGTERM and signals of the user */
+    double fails;      /* by exit status, signal, abort or exit without finalize, in any step */
+    uint32_t restarts; /* limit of restarts of each process; 0: none is restarted */
+    double endless;    /* never ends by itself, starting at any step */
+    double stubborn;   /* ignores SIGTERM and signals of the user */
 };
 
 struct sim_machine_config {

@@ -73,9 +73,11 @@ struct sim_part {
     uint32_t processes_count;
     uint32_t starting;
     uint32_t living;
-    uint32_t arrived; /* processes at the next fence */
-    uint32_t fence;   /* the last that was contributed to */
-    uint8_t ending;   /* the group */
+    uint32_t arrived;  /* processes at the next fence */
+    uint32_t fence;    /* the last that was contributed to */
+    uint8_t ending;    /* the group */
+    uint64_t timer_ns; /* of its restarts; UINT64_MAX: none */
+    uint8_t sealed;    /* no process is restarted: the group may become empty */
     uint8_t cut;
     uint8_t drained;
     uint64_t pipe_bytes;
@@ -216,6 +218,8 @@ void sim_user_forget(struct sim_machine *machine); /* the last */
 enum job_stall_state sim_process_state(const struct sim_part *part, uint32_t index,
                                        uint32_t generation);
 void sim_process_open(struct sim_part *part);
+/* No process of it is started again. */
+void sim_process_seal(struct sim_part *part);
 void sim_process_start(struct sim_part *part, uint32_t index);
 void sim_process_signal(struct sim_part *part, int number);
 void sim_process_end_group(struct sim_part *part, uint64_t grace_ms);

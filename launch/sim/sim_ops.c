@@ -124,6 +124,28 @@ static void set_load_timer(struct sim_daemon *daemon, uint64_t deadline_ns)
         virtual_network_at(daemon->machine->sim, deadline_ns, call_load_timer, daemon, deadline_ns);
 }
 
+static void call_part_timer(void *context, uint64_t deadline_ns)
+{
+    struct sim_part *part = context;
+
+    if (deadline_ns != part->timer_ns || part->local == NULL || !sim_daemon_is_up(part->daemon) ||
+        sim_daemon_defers(part->daemon, call_part_timer, context, deadline_ns))
+        return;
+    part->timer_ns = UINT64_MAX;
+    timer_over(part->daemon, DAEMON_TIMER_JOB, part->job->number);
+}
+
+/* Of processes that wait to be restarted. */
+static void set_part_timer(const struct sim_daemon *daemon, uint32_t job, uint64_t deadline_ns)
+{
+    struct sim_part *part = sim_daemon_part(daemon, job);
+
+    assert(part != NULL);
+    part->timer_ns = deadline_ns;
+    if (deadline_ns != UINT64_MAX)
+        virtual_network_at(daemon->machine->sim, deadline_ns, call_part_timer, part, deadline_ns);
+}
+
 static void ops_timer(void *context, enum daemon_timer timer, uint32_t number, uint64_t deadline_ns)
 {
     struct sim_daemon *daemon = context;
@@ -151,6 +173,10 @@ static void ops_timer(void *context, enum daemon_timer timer, uint32_t number, u
         set_load_timer(daemon, deadline_ns);
         return;
     }
+    if (timer == DAEMON_TIMER_JOB && daemon->place > 0) {
+        set_part_timer(daemon, number, deadline_ns);
+        return;
+    }
     assert(timer == DAEMON_TIMER_END || daemon->place == 0);
     /* No simulated client asks, or has input. */
     assert(timer != DAEMON_TIMER_ACTIVITY && timer != DAEMON_TIMER_INPUT &&
@@ -173,7 +199,8 @@ static void ops_open(void *context, uint32_t job)
     part->local = instance_part(sim_daemon_instance(daemon), job);
     part->next = daemon->parts;
     daemon->parts = part;
-    assert(part->local->spec.on_failure == JOB_ON_FAILURE_ABORT);
+    assert(part->local->spec.on_failure != JOB_ON_FAILURE_CONTINUE);
+    part->sealed = part->local->spec.on_failure != JOB_ON_FAILURE_RESTART;
     sim_process_open(part);
 }
 
@@ -195,9 +222,10 @@ static void ops_start(void *context, uint32_t job, uint32_t first, uint32_t coun
 
 static void ops_seal(void *context, uint32_t job)
 {
-    (void)context;
-    (void)job;
-    assert(!"no job restarts its ranks");
+    struct sim_part *part = sim_daemon_part(context, job);
+
+    if (part != NULL)
+        sim_process_seal(part);
 }
 
 static void ops_cancel_starts(void *context, uint32_t job)

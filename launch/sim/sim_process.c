@@ -164,8 +164,14 @@ void sim_process_cut(struct sim_part *part, uint64_t milliseconds, int discard)
 
 static void check_group_empty(struct sim_part *part)
 {
-    if (part->starting == 0 && part->living == 0 && sim_daemon_is_up(part->daemon))
+    if (part->sealed && part->starting == 0 && part->living == 0 && sim_daemon_is_up(part->daemon))
         sim_daemon_tell(part, JOB_EVENT_GROUP_EMPTY, 0, 0, 0);
+}
+
+void sim_process_seal(struct sim_part *part)
+{
+    part->sealed = 1;
+    check_group_empty(part);
 }
 
 static void process_ends(struct sim_part *part, uint32_t index, int wait_status)
@@ -218,6 +224,7 @@ static void call_kill(void *context, uint64_t argument)
 
 void sim_process_end_group(struct sim_part *part, uint64_t grace_ms)
 {
+    part->sealed = 1;
     if (part->starting == 0 && part->living == 0) {
         check_group_empty(part);
         return;
@@ -375,6 +382,8 @@ static void call_step_over(void *context, uint64_t index)
     } else if (process->step == part->job->program.fences) {
         process_ends(part, (uint32_t)index, 0);
     } else {
+        if (process->step == 0 && part->job->program.restarts > 0)
+            sim_daemon_tell(part, JOB_EVENT_JOINED, (uint32_t)index, 0, 0);
         process->step++;
         part->arrived++;
         if (machine->watch->called)
@@ -446,6 +455,11 @@ void sim_process_start(struct sim_part *part, uint32_t index)
     struct sim_machine *machine = part->daemon->machine;
     uint64_t delay_ns;
 
+    if (part->processes[index].state == PROCESS_ENDED) {
+        part->processes[index] = (struct sim_process){.state = PROCESS_NONE};
+        plan_process(machine, &part->job->program, &part->processes[index]);
+    }
+    assert(part->processes[index].state == PROCESS_NONE);
     part->processes[index].state = PROCESS_STARTING;
     part->starting++;
     delay_ns = 1 + sim_random(machine, part->job->program.start_ns_max);

@@ -141,6 +141,10 @@ void sim_user_run(struct sim_job *job)
     spec.apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
     spec.apps[0].argv[0] = memory_copy_string("app");
     spec.apps[0].set = memory_allocate_zeroed(sizeof(char *));
+    if (job->program.restarts > 0) {
+        spec.on_failure = JOB_ON_FAILURE_RESTART;
+        spec.restarts_max = job->program.restarts;
+    }
     control_run_encode(job->request, 0, &spec, &payload);
     job_spec_fini(&spec);
     sim_user_send(machine, job->client, CONTROL_RUN, &payload);
