@@ -20,6 +20,10 @@
 #include "launch/job/job_report.h"
 #include "launch/proto/job_moved.h"
 
+/* Above this product of a job's processes and those of a node its PMIx server starts before them, and then knows where all
+ * ranks are (SOCKET_PRODUCT_MAX of pmix/host_environment.c). */
+#define EARLY_PRODUCT_MAX 8192u
+
 static void count_restart(struct job *job, uint32_t rank)
 {
     if (job->restart_counts == NULL)
@@ -73,6 +77,20 @@ static const char *why_not_place(const struct job *job, uint32_t place)
     return NULL;
 }
 
+/* 1 if PMIx servers of the job may have started before anybody has connected. */
+static int is_served_early(const struct job *job)
+{
+    uint32_t place = 0;
+
+    if ((job->spec.mpi & JOB_MPI_PMIX) == 0)
+        return 0;
+    for (; ranges_next(&job->places, place, &place); place++)
+        if ((uint64_t)job->map.processes * placement_map_count(&job->map, place - 1) >
+            EARLY_PRODUCT_MAX)
+            return 1;
+    return 0;
+}
+
 static const char *why_not(const struct job *job, const struct ranges *lost)
 {
     const char *why = NULL;
@@ -80,6 +98,9 @@ static const char *why_not(const struct job *job, const struct ranges *lost)
 
     if (job->has_joined)
         return "ranks had connected to PMI, so none is restarted on a spare";
+    if (is_served_early(job))
+        return "its PMIx servers know its ranks already (--mpi none has none), so none is restarted "
+               "on a spare";
     if (job->map.has_topology)
         return "its ranks are bound, so they are not restarted on a spare";
     if (job->spec.stdin_rank == JOB_STDIN_EACH || job->spec.stdin_rank == JOB_STDIN_ALL)

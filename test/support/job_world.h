@@ -44,6 +44,7 @@ struct job_world {
     uint64_t now_ns;
     enum job_on_failure on_failure; /* of the job that job_world_run makes */
     uint32_t restarts_max;          /* likewise */
+    uint32_t mpi;                   /* likewise, JOB_MPI_* */
     uint32_t start_timeout_s;       /* likewise the next, of those that job_world_spawn makes */
     uint32_t run_timeout_s;
     enum pmi_stop stop;

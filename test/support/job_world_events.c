@@ -51,6 +51,7 @@ static void make_spec(struct job_world *world, uint32_t processes, struct job_sp
     ret_spec->apps = memory_allocate_zeroed(sizeof *ret_spec->apps);
     ret_spec->apps_count = 1;
     ret_spec->on_failure = world->on_failure;
+    ret_spec->mpi = world->mpi;
     ret_spec->restarts_max = world->restarts_max;
     ret_spec->apps[0].argv = memory_allocate_zeroed(2 * sizeof(char *));
     ret_spec->apps[0].argv[0] = memory_copy_string("./app");

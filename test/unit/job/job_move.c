@@ -183,6 +183,27 @@ static void test_refused(void)
     refused(world, "its ranks have been restarted as often as they may be", "the limit");
 }
 
+/* A PMIx server that starts before the ranks has registered where they are. */
+static void test_early(void)
+{
+    for (int is_large = 0; is_large <= 1; is_large++) {
+        struct job_world *world =
+            job_world_create_spares(3, is_large ? 65 : 64, 1, INSTANCE_LEAVES_WITH_JOB);
+
+        world->on_failure = JOB_ON_FAILURE_RESTART;
+        world->restarts_max = 3;
+        world->mpi = JOB_MPI_PMIX;
+        job_world_run(world, is_large ? 130 : 128);
+        job_world_complete(world);
+        job_world_part_starts(world, 1, 1);
+        job_world_part_starts(world, 2, 1);
+        job_world_kill(world, 2);
+        is_int(world->places[1].end_grace_ms, is_large ? (int)world->instance.kill_grace_ms : -1,
+               is_large ? "a large job is ended" : "a smaller one goes on");
+        job_world_destroy(world);
+    }
+}
+
 /* It is lost on its way, or crosses the message that ranks have moved. */
 static void test_late(void)
 {
@@ -287,6 +308,7 @@ int main(void)
     test_slots();
     test_next();
     test_refused();
+    test_early();
     test_late();
     test_ended();
     test_starting();
