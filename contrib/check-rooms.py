@@ -13,7 +13,7 @@ import sys
 
 FLOORS = ["base", "alloc", "overlay", "fabric", "pmix"]
 TREE = ["overlay/endpoint_types.h", "overlay/tree.h"]
-BELOW_CLI = FLOORS + ["launch/" + room for room in
+BELOW_CLI = FLOORS + ["fabric/banyan"] + ["launch/" + room for room in
                       ("proto", "job", "exec", "start", "rank", "doctor", "sim")]
 
 # What a room may include beside base and itself: folders, or single headers. A room stands below
@@ -22,7 +22,7 @@ MAY_INCLUDE = {
     "launch/proto": ["alloc", "pmix/pmi.h", "pmix/pmi_names.h"] + TREE,
     "launch/job": ["alloc", "launch/proto"] + TREE,
     "launch/core": ["alloc", "launch/proto", "launch/job", "overlay/endpoint.h"] + TREE,
-    "launch/exec": ["alloc", "fabric", "launch/proto", "pmix/host.h"],
+    "launch/exec": ["alloc", "fabric", "fabric/banyan", "launch/proto", "pmix/host.h"],
     "launch/start": ["alloc", "fabric", "launch/proto", "launch/exec"] + TREE,
     "launch/rank": ["alloc", "fabric", "fabric/topology", "pmix", "launch/proto", "launch/job", "launch/exec"],
     "launch/doctor": ["fabric", "launch/proto", "launch/exec"],

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/buffer.h"
 #include "base/log.h"
@@ -59,4 +60,25 @@ const struct ofi_table *plugin_fabric_ofi(struct error *error)
     if (!opened)
         opened = open_table("fabric_ofi", "ofi_table", OFI_ABI, "the libfabric plugin", error);
     return opened;
+}
+
+/* A path without a slash would be looked for in directories of the system. */
+const struct banyan_collective *plugin_collective(const char *path, struct error *error)
+{
+    char *found =
+        strchr(path, '/') != NULL ? memory_copy_string(path) : memory_printf("./%s", path);
+    void *handle = dlopen(found, RTLD_NOW | RTLD_LOCAL);
+    const struct banyan_collective *collective =
+        handle != NULL ? dlsym(handle, "banyan_collective") : NULL;
+
+    if (handle == NULL) {
+        error_set(error, -ENOENT, "cannot open the collective: %s", dlerror());
+    } else if (collective == NULL || collective->interface != BANYAN_COLLECTIVE_INTERFACE ||
+               collective->name == NULL || collective->plan == NULL) {
+        error_set(error, -EPROTO, "%s is not a collective of interface %u: see banyan/collective.h",
+                  path, BANYAN_COLLECTIVE_INTERFACE);
+        collective = NULL;
+    }
+    free(found);
+    return collective;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The only dlopen: our own shared objects that carry a heavy library (doc/architecture.rst), opened by
- * full path when first needed and never closed.
+ * full path when first needed and never closed; and the plans that a user gives to `banyan bench`.
  */
 #ifndef LAUNCH_EXEC_PLUGIN_H
 #define LAUNCH_EXEC_PLUGIN_H
 
 #include "base/error.h"
+#include "fabric/banyan/collective.h"
 #include "fabric/ofi_table.h"
 #include "pmix/host.h"
 
@@ -16,5 +17,7 @@
 const struct host_table *plugin_pmix_host(struct error *error);
 /* libfabric's endpoint; its opening alone may take 0.2 s. */
 const struct ofi_table *plugin_fabric_ofi(struct error *error);
+/* A shared object of the user; the error names it. */
+const struct banyan_collective *plugin_collective(const char *path, struct error *error);
 
 #endif

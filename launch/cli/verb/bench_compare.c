@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 
@@ -62,7 +63,7 @@ enum bench_verdict bench_compare_row(const struct bench_earlier *earlier,
     for (uint32_t i = 0; i < earlier->count && *ret_before == NULL; i++) {
         const struct bench_row *before = &earlier->rows[i];
 
-        if (before->what.operation == row->what.operation &&
+        if (strcmp(before->name, row->name) == 0 &&
             before->what.size_bytes == row->what.size_bytes && before->nodes == row->nodes)
             *ret_before = before;
     }
@@ -85,9 +86,8 @@ const char *bench_compare_word(enum bench_verdict verdict)
 static void print_row(const struct bench_row *row, const struct bench_row *before,
                       enum bench_verdict verdict, struct buffer *out)
 {
-    buffer_printf(out, "%-10s %6u %10u %12.1f ",
-                  bench_operation_name((enum bench_operation)row->what.operation), row->nodes,
-                  row->what.size_bytes, (double)row->median_ns / 1e3);
+    buffer_printf(out, "%-18s %6u %10u %12.1f ", row->name, row->nodes, row->what.size_bytes,
+                  (double)row->median_ns / 1e3);
     if (before != NULL && before->median_ns > 0)
         buffer_printf(out, "%12.1f %8.2f", (double)before->median_ns / 1e3,
                       (double)row->median_ns / (double)before->median_ns);
@@ -101,7 +101,7 @@ uint32_t bench_compare_print(const struct bench_earlier *earlier, const struct b
 {
     uint32_t slower = 0;
 
-    buffer_printf(out, "\n%-10s %6s %10s %12s %12s %8s  %s\n", "COMPARED", "NODES", "BYTES",
+    buffer_printf(out, "\n%-18s %6s %10s %12s %12s %8s  %s\n", "COMPARED", "NODES", "BYTES",
                   "MEDIAN us", "BEFORE us", "RATIO", "VERDICT");
     for (uint32_t i = 0; i < count; i++) {
         const struct bench_row *before;

@@ -91,6 +91,7 @@ int bench_instance_start(struct bench_instance *ret_instance, const char *const 
     child = (sig_atomic_t)instance.pid;
     for (size_t i = 0; i < SIGNALS_COUNT; i++)
         signal(signals[i], on_signal);
+    assert(child > 0);
     instance.directory = read_line(ends[0]);
     if (instance.directory == NULL) {
         bench_instance_stop(&instance);

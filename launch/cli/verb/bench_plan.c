@@ -5,12 +5,14 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 
 #define OPERATIONS_DEFAULT "barrier,broadcast,gather,exchange,links"
+#define SIMULATED          "exchange"
 #define SIZES_DEFAULT      "8,1K,64K"
 #define REPEAT_DEFAULT     200u
 #define WARM_UP_DEFAULT    20u
@@ -44,6 +46,7 @@ static int read_size(const char *text, const char *end, uint32_t maximum, uint32
 
 static int add_size(struct sizes *sizes, uint32_t size)
 {
+    assert(sizes->count <= SIZES_MAX);
     if (sizes->count == SIZES_MAX)
         return -EINVAL;
     sizes->items[sizes->count++] = size;
@@ -113,12 +116,27 @@ static int parse_list(const struct option_list *list, const char *other, uint32_
     return rc;
 }
 
+/* 0 does not mean all here. */
+static int parse_places(const struct option_list *list, struct sizes *ret_places,
+                        struct error *error)
+{
+    int rc = parse_list(list, NODES_DEFAULT, NODES_MAX, ret_places,
+                        "--simulate: must be a list of numbers of places", error);
+
+    for (uint32_t i = 0; rc == 0 && i < ret_places->count; i++)
+        if (ret_places->items[i] == 0)
+            rc = error_set(error, -EINVAL, "option --simulate: there is no tree of 0 places");
+    return rc;
+}
+
 static int parse_lists(const struct bench_settings *settings, struct sizes *ret_sizes,
                        struct sizes *ret_nodes, struct error *error)
 {
     int rc = parse_list(&settings->sizes, SIZES_DEFAULT, BENCH_SIZE_MAX, ret_sizes,
                         "--size: must be a list of sizes up to 64M", error);
 
+    if (rc == 0 && settings->simulate.count > 0)
+        return parse_places(&settings->simulate, ret_nodes, error);
     return rc < 0 ? rc
                   : parse_list(&settings->nodes, NODES_DEFAULT, NODES_MAX, ret_nodes,
                                "--node-counts: must be a list of numbers of nodes", error);
@@ -127,8 +145,11 @@ static int parse_lists(const struct bench_settings *settings, struct sizes *ret_
 int bench_plan_make(const struct bench_settings *settings, struct bench_request **ret_requests,
                     uint32_t *ret_count, struct error *error)
 {
+    bool is_simulated = settings->simulate.count > 0;
     char *operations = options_list_join(&settings->operations, ",");
-    const char *word = operations != NULL ? operations : OPERATIONS_DEFAULT;
+    const char *word = is_simulated         ? SIMULATED
+                       : operations != NULL ? operations
+                                            : OPERATIONS_DEFAULT;
     struct bench_request *requests = NULL;
     struct sizes sizes, nodes;
     uint32_t count = 0;

@@ -17,6 +17,8 @@ struct bench_settings {
     struct option_list operations;
     struct option_list sizes;
     struct option_list nodes;
+    struct option_list simulate;    /* numbers of places; none: the instance is measured */
+    struct option_list collectives; /* plans of exchanges, to be simulated */
     uint32_t repeat;
     uint32_t warm_up;
     int csv;

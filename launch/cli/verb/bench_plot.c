@@ -20,11 +20,6 @@
 
 /* ---- the script ---- */
 
-static const char *name_of(const struct bench_row *row)
-{
-    return bench_operation_name((enum bench_operation)row->what.operation);
-}
-
 static uint32_t most_nodes(const struct bench_row *rows, uint32_t count)
 {
     uint32_t most = 0;
@@ -46,34 +41,41 @@ static void put_point(const struct bench_row *row, uint64_t x, bool is_rate, str
 }
 
 /* A logarithmic axis has no 0. */
-static bool is_over_size(const struct bench_row *row, enum bench_operation operation,
-                         uint32_t nodes)
+static bool is_over_size(const struct bench_row *row, const char *name, uint32_t nodes)
 {
-    return row->what.operation == operation && row->nodes == nodes && row->what.size_bytes > 0;
+    return strcmp(row->name, name) == 0 && row->nodes == nodes && row->what.size_bytes > 0;
+}
+
+static bool is_first_of_name(const struct bench_row *rows, uint32_t at)
+{
+    for (uint32_t i = 0; i < at; i++)
+        if (strcmp(rows[i].name, rows[at].name) == 0)
+            return false;
+    return true;
 }
 
 static uint32_t put_sizes(const struct bench_row *rows, uint32_t count, bool is_rate,
                           struct buffer *out, struct buffer *plots)
 {
+    const char *what = is_rate ? "rate" : "time";
     uint32_t nodes = most_nodes(rows, count), curves = 0;
 
-    for (int operation = 0; operation < BENCH_OPERATION_COUNT; operation++) {
-        const char *name = bench_operation_name((enum bench_operation)operation);
+    for (uint32_t at = 0; at < count; at++) {
+        const char *name = rows[at].name;
         uint32_t points = 0;
 
-        for (uint32_t i = 0; i < count; i++) {
-            if (!is_over_size(&rows[i], (enum bench_operation)operation, nodes))
+        for (uint32_t i = at; is_first_of_name(rows, at) && i < count; i++) {
+            if (!is_over_size(&rows[i], name, nodes))
                 continue;
             if (points++ == 0)
-                buffer_printf(out, "$%s_%s << END\n", is_rate ? "rate" : "time", name);
+                buffer_printf(out, "$%s_%s << END\n", what, name);
             put_point(&rows[i], rows[i].what.size_bytes, is_rate, out);
         }
         if (points == 0)
             continue;
         buffer_append_string(out, "END\n");
-        buffer_printf(plots, "%s$%s_%s with %s title '%s'", curves++ > 0 ? ", " : "plot ",
-                      is_rate ? "rate" : "time", name, is_rate ? "linespoints" : "yerrorlines",
-                      name);
+        buffer_printf(plots, "%s$%s_%s with %s title '%s'", curves++ > 0 ? ", " : "plot ", what,
+                      name, is_rate ? "linespoints" : "yerrorlines", name);
     }
     return curves;
 }
@@ -81,7 +83,7 @@ static uint32_t put_sizes(const struct bench_row *rows, uint32_t count, bool is_
 static bool is_first_of_curve(const struct bench_row *rows, uint32_t at)
 {
     for (uint32_t i = 0; i < at; i++)
-        if (rows[i].what.operation == rows[at].what.operation &&
+        if (strcmp(rows[i].name, rows[at].name) == 0 &&
             rows[i].what.size_bytes == rows[at].what.size_bytes)
             return false;
     return true;
@@ -97,13 +99,12 @@ static uint32_t put_nodes(const struct bench_row *rows, uint32_t count, struct b
             continue;
         buffer_printf(out, "$nodes_%u << END\n", curves);
         for (uint32_t j = i; j < count; j++)
-            if (rows[j].what.operation == rows[i].what.operation &&
+            if (strcmp(rows[j].name, rows[i].name) == 0 &&
                 rows[j].what.size_bytes == rows[i].what.size_bytes)
                 put_point(&rows[j], rows[j].nodes, false, out);
         buffer_append_string(out, "END\n");
         buffer_printf(plots, "%s$nodes_%u with yerrorlines title '%s %u'",
-                      curves > 0 ? ", " : "plot ", curves, name_of(&rows[i]),
-                      rows[i].what.size_bytes);
+                      curves > 0 ? ", " : "plot ", curves, rows[i].name, rows[i].what.size_bytes);
         curves++;
     }
     return curves;

@@ -4,6 +4,7 @@
 #include "launch/cli/verb/bench_row.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,10 +88,23 @@ static void make_folded(struct bench_row *row)
     free(all);
 }
 
+/* Names end up in scripts of gnuplot and in CSV. */
+static void name_row(struct bench_row *row, const char *name)
+{
+    size_t length = strnlen(name, BENCH_ROW_NAME_BYTES - 1);
+
+    for (size_t i = 0; i < length; i++)
+        row->name[i] = isalnum((unsigned char)name[i]) ? name[i] : '_';
+    row->name[length] = '\0';
+}
+
 void bench_row_make(struct bench_row *ret_row, const struct bench_request *what,
                     struct bench_answer *answer)
 {
-    struct bench_row row = {.what = *what, .nodes = answer->places - 1, .times = answer->times};
+    struct bench_row row = {.what = *what,
+                            .nodes = answer->places - 1,
+                            .places = answer->places,
+                            .times = answer->times};
 
     assert(answer->places > 0);
     answer->times = (struct bench_times){.slowest_count = 0};
@@ -99,6 +113,25 @@ void bench_row_make(struct bench_row *ret_row, const struct bench_request *what,
     else
         make_folded(&row);
     bench_answer_fini(answer);
+    name_row(&row, bench_operation_name((enum bench_operation)what->operation));
+    *ret_row = row;
+}
+
+void bench_row_simulated(struct bench_row *ret_row, const char *name,
+                         const struct bench_request *what, uint32_t places, uint64_t time_ns)
+{
+    struct bench_row row = {.what = *what,
+                            .nodes = places,
+                            .places = places,
+                            .min_ns = time_ns,
+                            .median_ns = time_ns,
+                            .p99_ns = time_ns,
+                            .max_ns = time_ns,
+                            .low_ns = time_ns,
+                            .high_ns = time_ns};
+
+    row.what.repeat = 1;
+    name_row(&row, name);
     *ret_row = row;
 }
 
@@ -109,7 +142,7 @@ void bench_row_fini(struct bench_row *row)
 
 double bench_row_bandwidth(const struct bench_row *row)
 {
-    uint64_t bytes = bench_operation_bytes(&row->what, row->nodes + 1);
+    uint64_t bytes = bench_operation_bytes(&row->what, row->places);
 
     return row->median_ns > 0 ? (double)bytes * 1e3 / (double)row->median_ns : 0;
 }
@@ -132,7 +165,7 @@ static const char *name_of(const struct allocation *roster, uint32_t place, char
 
 void bench_row_print_heading(struct buffer *out)
 {
-    buffer_printf(out, "%-10s %6s %10s %8s %12s %12s %12s %12s %12s\n", "OPERATION", "NODES",
+    buffer_printf(out, "%-18s %6s %10s %8s %12s %12s %12s %12s %12s\n", "OPERATION", "NODES",
                   "BYTES", "TIMES", "MIN us", "MEDIAN us", "P99 us", "MAX us", "MB/s");
 }
 
@@ -140,8 +173,7 @@ void bench_row_print(const struct bench_row *row, struct buffer *out)
 {
     double bandwidth = bench_row_bandwidth(row);
 
-    buffer_printf(out, "%-10s %6u %10u %8u %12.1f %12.1f %12.1f %12.1f ",
-                  bench_operation_name((enum bench_operation)row->what.operation), row->nodes,
+    buffer_printf(out, "%-18s %6u %10u %8u %12.1f %12.1f %12.1f %12.1f ", row->name, row->nodes,
                   row->what.size_bytes, row->what.repeat, us(row->min_ns), us(row->median_ns),
                   us(row->p99_ns), us(row->max_ns));
     if (bandwidth > 0)
@@ -172,8 +204,7 @@ void bench_row_print_levels(const struct bench_row *row, const struct allocation
 {
     char name[HOST_NAME_BYTES_MAX + 1];
 
-    buffer_printf(out, "\n%s of %u bytes, %u nodes, by level of the tree:\n",
-                  bench_operation_name((enum bench_operation)row->what.operation),
+    buffer_printf(out, "\n%s of %u bytes, %u nodes, by level of the tree:\n", row->name,
                   row->what.size_bytes, row->nodes);
     buffer_printf(out, "  %5s %8s %12s %12s %12s %12s  %s\n", "LEVEL", "PLACES", "MIN us",
                   "MEDIAN us", "P99 us", "MAX us", "AT");
@@ -200,8 +231,7 @@ void bench_row_csv_heading(struct buffer *out)
 
 void bench_row_csv(const struct bench_row *row, struct buffer *out)
 {
-    buffer_printf(out, "%s,%u,%u,%u,%llu,%llu,%llu,%llu,%llu,%llu,%.3f\n",
-                  bench_operation_name((enum bench_operation)row->what.operation), row->nodes,
+    buffer_printf(out, "%s,%u,%u,%u,%llu,%llu,%llu,%llu,%llu,%llu,%.3f\n", row->name, row->nodes,
                   row->what.size_bytes, row->what.repeat, (unsigned long long)row->min_ns,
                   (unsigned long long)row->median_ns, (unsigned long long)row->p99_ns,
                   (unsigned long long)row->max_ns, (unsigned long long)row->low_ns,
@@ -250,15 +280,14 @@ static json_t *slowest_json(const struct bench_row *row, const struct allocation
 
 json_t *bench_row_json(const struct bench_row *row, const struct allocation *roster)
 {
-    return json_pack("{s:s, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o}",
-                     "operation", bench_operation_name((enum bench_operation)row->what.operation),
-                     "nodes", (int)row->nodes, "bytes", (int)row->what.size_bytes, "warm_up",
-                     (int)row->what.warm_up, "times", (int)row->what.repeat, "min_ns",
-                     (json_int_t)row->min_ns, "median_ns", (json_int_t)row->median_ns, "p99_ns",
-                     (json_int_t)row->p99_ns, "max_ns", (json_int_t)row->max_ns, "median_low_ns",
-                     (json_int_t)row->low_ns, "median_high_ns", (json_int_t)row->high_ns, "mb_s",
-                     bench_row_bandwidth(row), "levels", levels_json(row, roster), "slowest_links",
-                     slowest_json(row, roster));
+    return json_pack(
+        "{s:s, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o}", "operation",
+        row->name, "nodes", (int)row->nodes, "bytes", (int)row->what.size_bytes, "warm_up",
+        (int)row->what.warm_up, "times", (int)row->what.repeat, "min_ns", (json_int_t)row->min_ns,
+        "median_ns", (json_int_t)row->median_ns, "p99_ns", (json_int_t)row->p99_ns, "max_ns",
+        (json_int_t)row->max_ns, "median_low_ns", (json_int_t)row->low_ns, "median_high_ns",
+        (json_int_t)row->high_ns, "mb_s", bench_row_bandwidth(row), "levels",
+        levels_json(row, roster), "slowest_links", slowest_json(row, roster));
 }
 
 int bench_row_from_json(struct bench_row *ret_row, json_t *object)
@@ -272,9 +301,11 @@ int bench_row_from_json(struct bench_row *ret_row, json_t *object)
     if (json_unpack(object, "{s:s, s:i, s:i, s:i, s:I, s:I, s:I}", "operation", &name, "nodes",
                     &nodes, "bytes", &bytes, "times", &times, "median_ns", &median, "median_low_ns",
                     &low, "median_high_ns", &high) < 0 ||
-        !bench_operation_find(name, strlen(name), &operation) || nodes < 0 || bytes < 0 ||
-        times < 0 || low < 0 || median < low || high < median)
+        nodes < 0 || bytes < 0 || times < 0 || low < 0 || median < low || high < median)
         return -EBADMSG;
+    if (!bench_operation_find(name, strlen(name), &operation))
+        operation = BENCH_EXCHANGE; /* a plan of one */
+    name_row(&row, name);
     row.what.operation = (uint8_t)operation;
     row.what.size_bytes = (uint32_t)bytes;
     row.what.repeat = (uint32_t)times;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The statistics of one measurement of `banyan bench`: of an operation of a size.  Where the root has timed each
- * repetition they are exact; those of links, of which the nodes report histograms, are within 1/16.
+ * repetition they are exact; those of links, of which the nodes report histograms, are within 1/16.  Simulated ones take
+ * the same time whenever they are repeated.
  */
 #ifndef LAUNCH_CLI_VERB_BENCH_ROW_H
 #define LAUNCH_CLI_VERB_BENCH_ROW_H
@@ -13,9 +14,13 @@
 #include "base/buffer.h"
 #include "launch/proto/bench.h"
 
+#define BENCH_ROW_NAME_BYTES 32
+
 struct bench_row {
+    char name[BENCH_ROW_NAME_BYTES]; /* of the operation, or of a plan of an exchange */
     struct bench_request what;
     uint32_t nodes;
+    uint32_t places; /* that contribute: the nodes and the root, or as many as are simulated */
     uint64_t min_ns;
     uint64_t median_ns;
     uint64_t p99_ns;
@@ -29,6 +34,9 @@ struct bench_row {
 /* Takes the answer. */
 void bench_row_make(struct bench_row *ret_row, const struct bench_request *what,
                     struct bench_answer *answer);
+/* Simulated; the name is cut to what fits. */
+void bench_row_simulated(struct bench_row *ret_row, const char *name,
+                         const struct bench_request *what, uint32_t places, uint64_t time_ns);
 void bench_row_fini(struct bench_row *row);
 /* MB/s of the median; 0: no data are moved. */
 double bench_row_bandwidth(const struct bench_row *row);

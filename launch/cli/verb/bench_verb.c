@@ -18,6 +18,7 @@
 #include "launch/cli/verb/bench_plan.h"
 #include "launch/cli/verb/bench_plot.h"
 #include "launch/cli/verb/bench_row.h"
+#include "launch/cli/verb/bench_simulate.h"
 #include "launch/cli/verb/verb_output.h"
 #include "launch/proto/exit_status.h"
 
@@ -63,6 +64,19 @@ static const struct option_rule own_rules[] = {
      .minimum = 0,
      .maximum = BENCH_REPEAT_MAX,
      .help = "how often before that, without counting (default: 20)"},
+    {.kind = OPTION_HEADING, .help = "Plans of collectives"},
+    {.kind = OPTION_LIST,
+     .name = "simulate",
+     .value = "LIST",
+     FIELD(simulate),
+     .help = "measure no instance, but simulate exchanges among that many places, 2..64: banyan's "
+             "(as banyan sim does) and those of --collective"},
+    {.kind = OPTION_LIST,
+     .name = "collective",
+     .value = "FILE",
+     FIELD(collectives),
+     .help = "a shared object with the plan of an exchange (banyan/collective.h), which is checked "
+             "and simulated; may be repeated"},
     {.kind = OPTION_HEADING, .help = "Output"},
     {.kind = OPTION_FLAG, .name = "csv", FIELD(csv), .help = "print the rows as CSV"},
     {.kind = OPTION_FLAG, .name = "json", FIELD(json), .help = "print all that is known as JSON"},
@@ -282,9 +296,12 @@ static int show_json(struct bench *bench)
             add_verdict(bench, &bench->rows[i], row);
         json_array_append_new(rows, row);
     }
-    root = json_pack("{s:i, s:o, s:i, s:o}", "version", 1, "instance",
-                     json_text(bench->client.directory), "nodes",
-                     (int)allocation_nodes(&bench->client.roster), "rows", rows);
+    root = json_pack("{s:i}", "version", 1);
+    if (bench->client.directory != NULL) {
+        json_object_set_new(root, "instance", json_text(bench->client.directory));
+        json_object_set_new(root, "nodes", json_integer(allocation_nodes(&bench->client.roster)));
+    }
+    json_object_set_new(root, "rows", rows);
     dump = json_dumps(root, JSON_INDENT(2));
     assert(dump != NULL);
     buffer_printf(&text, "%s\n", dump);
@@ -296,7 +313,9 @@ static int show_json(struct bench *bench)
 static int show_text(struct bench *bench)
 {
     struct buffer text = {0};
-    int status = bench->settings->csv > 0 ? EXIT_SUCCESS : show_levels(bench);
+    int status = bench->settings->csv > 0 || bench->settings->simulate.count > 0
+                     ? EXIT_SUCCESS
+                     : show_levels(bench);
 
     if (status != EXIT_SUCCESS || bench->earlier.count == 0)
         return status;
@@ -317,20 +336,48 @@ static int plot(const struct bench *bench)
     return rc < 0 ? verb_output_fail(&error) : EXIT_SUCCESS;
 }
 
+/* After the rows. */
+static int finish(struct bench *bench)
+{
+    int status = bench->settings->json > 0 ? show_json(bench) : show_text(bench);
+
+    if (status == EXIT_SUCCESS && bench->settings->plot != NULL)
+        status = plot(bench);
+    if (status == EXIT_SUCCESS && bench->slower > 0)
+        status = EXIT_FAILURE;
+    return status;
+}
+
+static int simulate(struct bench *bench, struct error *error)
+{
+    struct bench_simulated simulated;
+    struct buffer text = {0};
+    int status = bench_simulate(bench->settings, &simulated, error);
+
+    if (status < 0)
+        return status;
+    bench->rows = simulated.rows;
+    bench->count = simulated.count;
+    for (; bench->done < bench->count && status == EXIT_SUCCESS; bench->done++)
+        status = show_row(bench, &bench->rows[bench->done]);
+    if (status == EXIT_SUCCESS && bench->settings->json == 0 && bench->settings->csv == 0) {
+        bench_simulate_print(&simulated, &text);
+        status = print_now(&text);
+    }
+    if (status == EXIT_SUCCESS)
+        status = finish(bench);
+    bench_simulate_fini(&simulated);
+    return status;
+}
+
 static int carry_out(struct bench *bench, struct error *error)
 {
     int status;
 
     bench->rows = memory_allocate_zeroed(bench->count * sizeof(*bench->rows));
     status = measure(bench, error);
-    if (status == EXIT_SUCCESS && bench->settings->json > 0)
-        status = show_json(bench);
-    else if (status == EXIT_SUCCESS)
-        status = show_text(bench);
-    if (status == EXIT_SUCCESS && bench->settings->plot != NULL)
-        status = plot(bench);
-    if (status == EXIT_SUCCESS && bench->slower > 0)
-        status = EXIT_FAILURE;
+    if (status == EXIT_SUCCESS)
+        status = finish(bench);
     for (uint32_t i = 0; i < bench->done; i++)
         bench_row_fini(&bench->rows[i]);
     free(bench->rows);
@@ -345,36 +392,50 @@ static int check_together(const struct bench_settings *settings, struct error *e
         return error_set(error, -EINVAL,
                          "options --csv and --compare cannot be used together: use "
                          "--json, or neither");
+    if (settings->simulate.count == 0 && settings->collectives.count > 0)
+        return error_set(error, -EINVAL,
+                         "option --collective: needs --simulate; plans cannot run in an instance");
+    if (settings->simulate.count > 0 &&
+        (settings->instance != NULL || settings->nodes.count > 0 || settings->operations.count > 0))
+        return error_set(error, -EINVAL,
+                         "option --simulate: simulates exchanges and needs no instance: "
+                         "--operation, --node-counts and --instance cannot be used with it");
     return 0;
+}
+
+static int measure_instance(struct bench *bench, int argc, char **argv, struct error *error)
+{
+    const char **words;
+    struct bench_instance own = {.pid = 0};
+    int rc = bench_plan_make(bench->settings, &bench->requests, &bench->count, error);
+
+    if (rc < 0)
+        return rc;
+    words = words_of_start(argc, argv);
+    rc = open_client(&bench->client, &own, bench->settings, words, error);
+    if (rc == 0) {
+        rc = carry_out(bench, error);
+        instance_client_close(&bench->client);
+    } else if (rc > 0) {
+        rc = EXIT_STATUS_FAILED;
+    }
+    bench_instance_stop(&own);
+    free(words);
+    free(bench->requests);
+    return rc;
 }
 
 static int run_bench(const struct bench_settings *settings, int argc, char **argv,
                      struct error *error)
 {
     struct bench bench = {.settings = settings};
-    struct bench_instance own = {.pid = 0};
-    const char **words;
     int rc = check_together(settings, error);
 
-    if (rc == 0)
-        rc = bench_plan_make(settings, &bench.requests, &bench.count, error);
     if (rc == 0 && settings->compare != NULL)
         rc = bench_compare_read(&bench.earlier, settings->compare, error);
-    if (rc < 0) {
-        free(bench.requests);
-        return rc;
-    }
-    words = words_of_start(argc, argv);
-    rc = open_client(&bench.client, &own, settings, words, error);
-    if (rc == 0) {
-        rc = carry_out(&bench, error);
-        instance_client_close(&bench.client);
-    } else if (rc > 0) {
-        rc = EXIT_STATUS_FAILED;
-    }
-    bench_instance_stop(&own);
-    free(words);
-    free(bench.requests);
+    if (rc == 0)
+        rc = settings->simulate.count > 0 ? simulate(&bench, error)
+                                          : measure_instance(&bench, argc, argv, error);
     bench_compare_fini(&bench.earlier);
     return rc;
 }
@@ -385,6 +446,8 @@ static void settings_fini(struct bench_settings *settings)
     options_list_fini(&settings->operations);
     options_list_fini(&settings->sizes);
     options_list_fini(&settings->nodes);
+    options_list_fini(&settings->simulate);
+    options_list_fini(&settings->collectives);
 }
 
 int bench_verb(int argc, char **argv)

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * `banyan bench --simulate`: plans of collectives from shared objects (fabric/banyan/collective.h), checked and timed by
+ * collective_plan.h, beside banyan's own exchange, which banyan sim simulates with the same costs.
+ */
+#ifndef LAUNCH_CLI_VERB_BENCH_SIMULATE_H
+#define LAUNCH_CLI_VERB_BENCH_SIMULATE_H
+
+#include "base/error.h"
+#include "launch/cli/verb/bench_plan.h"
+#include "launch/cli/verb/bench_row.h"
+#include "launch/cli/verb/collective_plan.h"
+
+/* Of a row; zeroed of banyan's own. */
+struct bench_simulated {
+    struct bench_row *rows;
+    struct collective_result *results;
+    uint32_t count;
+};
+
+/* For each number of places and size: banyan's own exchange, and each collective. */
+int bench_simulate(const struct bench_settings *settings, struct bench_simulated *ret_simulated,
+                   struct error *error);
+void bench_simulate_fini(struct bench_simulated *simulated);
+/* What the plans do, a line each. */
+void bench_simulate_print(const struct bench_simulated *simulated, struct buffer *out);
+
+#endif
