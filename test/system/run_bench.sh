@@ -55,6 +55,13 @@ is "$status-$err" "0-" "large ones"
 is "$(cut -d , -f 1-4 <<<"$out" | tr '\n' ' ')" \
     "operation,nodes,bytes,times exchange,5,1048576,2 broadcast,5,1048576,2 " "CSV"
 
+# Jobs, as their user sees them.
+run "$banyan" bench --virtual-nodes 3 -r 2 --warm-up 0 --operation launch,io --size 100K --csv </dev/null
+is "$status-$err" "0-" "jobs"
+is "$(cut -d , -f 1-4 <<<"$out" | tail -n +2 | tr '\n' ' ')" "launch,3,0,2 io,3,102400,2 " "launch and io"
+run "$banyan" bench --virtual-nodes 3 --node-counts 2 -r 1 --operation io --size 33M </dev/null
+like "$status $err" '^125 banyan: cannot measure io of 34603008 bytes: all nodes together would write more than 64M' "too much"
+
 # One that is there.
 instance=$("$banyan" start --virtual-nodes 4 --slots 2 --daemonize 2>"$scratch/start.err" </dev/null)
 like "$instance" '^/.*banyan-' "an instance is there"

@@ -10,12 +10,16 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "launch/cli/verb/bench_jobs.h"
 
 #define OPERATIONS_DEFAULT "barrier,broadcast,gather,exchange,links"
 #define SIMULATED          "exchange"
 #define SIZES_DEFAULT      "8,1K,64K"
+#define OPERATIONS         OPERATIONS_DEFAULT ",launch,io"
 #define REPEAT_DEFAULT     200u
 #define WARM_UP_DEFAULT    20u
+#define JOBS_DEFAULT       20u /* each is a process of banyan run */
+#define JOBS_WARM_UP       2u
 #define NODES_DEFAULT      "0" /* all */
 #define NODES_MAX          (16u * 1024 * 1024)
 #define SIZES_MAX          256u
@@ -84,22 +88,47 @@ static int parse_sizes(const char *text, uint32_t maximum, struct sizes *sizes)
     }
 }
 
-/* A barrier has no size. */
-static void add_requests(const struct bench_settings *settings, enum bench_operation operation,
+static bool find_operation(const char *word, size_t word_bytes, uint8_t *ret_operation)
+{
+    enum bench_operation operation;
+
+    if (bench_operation_find(word, word_bytes, &operation)) {
+        *ret_operation = (uint8_t)operation;
+        return true;
+    }
+    for (uint8_t job = BENCH_JOB_LAUNCH; job < BENCH_JOB_END; job++) {
+        const char *name = bench_jobs_name(job);
+
+        if (strlen(name) == word_bytes && memcmp(name, word, word_bytes) == 0) {
+            *ret_operation = job;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A barrier has no size, nor has the start of a job. */
+static void add_requests(const struct bench_settings *settings, uint8_t operation,
                          const struct sizes *sizes, uint32_t nodes, struct bench_request **requests,
                          uint32_t *count)
 {
-    uint32_t of_this = operation == BENCH_BARRIER ? 1 : sizes->count;
+    bool is_sized = operation != BENCH_BARRIER && operation != BENCH_JOB_LAUNCH;
+    bool is_job = operation >= BENCH_OPERATION_COUNT;
+    uint32_t of_this = is_sized ? sizes->count : 1;
 
-    assert(operation < BENCH_OPERATION_COUNT);
+    assert(operation < BENCH_JOB_END);
     *requests = memory_resize(*requests, (*count + of_this) * sizeof(**requests));
     for (uint32_t i = 0; i < of_this; i++)
-        (*requests)[(*count)++] = (struct bench_request){
-            .operation = (uint8_t)operation,
-            .nodes = nodes,
-            .size_bytes = operation == BENCH_BARRIER ? 0 : sizes->items[i],
-            .warm_up = settings->warm_up == UINT32_MAX ? WARM_UP_DEFAULT : settings->warm_up,
-            .repeat = settings->repeat > 0 ? settings->repeat : REPEAT_DEFAULT};
+        (*requests)[(*count)++] =
+            (struct bench_request){.operation = operation,
+                                   .nodes = nodes,
+                                   .size_bytes = is_sized ? sizes->items[i] : 0,
+                                   .warm_up = settings->warm_up != UINT32_MAX ? settings->warm_up
+                                              : is_job                        ? JOBS_WARM_UP
+                                                                              : WARM_UP_DEFAULT,
+                                   .repeat = settings->repeat > 0 ? settings->repeat
+                                             : is_job             ? JOBS_DEFAULT
+                                                                  : REPEAT_DEFAULT};
 }
 
 static int parse_list(const struct option_list *list, const char *other, uint32_t maximum,
@@ -157,11 +186,10 @@ int bench_plan_make(const struct bench_settings *settings, struct bench_request 
 
     while (rc == 0) {
         size_t word_bytes = strcspn(word, ",");
-        enum bench_operation operation;
+        uint8_t operation;
 
-        if (!bench_operation_find(word, word_bytes, &operation)) {
-            rc = error_set(error, -EINVAL,
-                           "option --operation: '%.*s' is not one of " OPERATIONS_DEFAULT,
+        if (!find_operation(word, word_bytes, &operation)) {
+            rc = error_set(error, -EINVAL, "option --operation: '%.*s' is not one of " OPERATIONS,
                            word_bytes > 80 ? 80 : (int)word_bytes, word);
             break;
         }

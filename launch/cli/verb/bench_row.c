@@ -117,6 +117,19 @@ void bench_row_make(struct bench_row *ret_row, const struct bench_request *what,
     *ret_row = row;
 }
 
+void bench_row_timed(struct bench_row *ret_row, const char *name, const struct bench_request *what,
+                     uint32_t nodes, uint64_t *times)
+{
+    struct bench_row row = {.what = *what, .nodes = nodes, .places = nodes};
+
+    assert(what->repeat > 0);
+    /* For the bandwidth: what all write comes together, as in a gather. */
+    row.what.operation = BENCH_GATHER;
+    make_exact(&row, times, what->repeat);
+    name_row(&row, name);
+    *ret_row = row;
+}
+
 void bench_row_simulated(struct bench_row *ret_row, const char *name,
                          const struct bench_request *what, uint32_t places, uint64_t time_ns)
 {

@@ -34,6 +34,9 @@ struct bench_row {
 /* Takes the answer. */
 void bench_row_make(struct bench_row *ret_row, const struct bench_request *what,
                     struct bench_answer *answer);
+/* Of what->repeat times, which are sorted; the name is cut to what fits. */
+void bench_row_timed(struct bench_row *ret_row, const char *name, const struct bench_request *what,
+                     uint32_t nodes, uint64_t *times);
 /* Simulated; the name is cut to what fits. */
 void bench_row_simulated(struct bench_row *ret_row, const char *name,
                          const struct bench_request *what, uint32_t places, uint64_t time_ns);

@@ -15,6 +15,7 @@
 #include "launch/cli/request/request.h"
 #include "launch/cli/verb/bench_compare.h"
 #include "launch/cli/verb/bench_instance.h"
+#include "launch/cli/verb/bench_jobs.h"
 #include "launch/cli/verb/bench_plan.h"
 #include "launch/cli/verb/bench_plot.h"
 #include "launch/cli/verb/bench_row.h"
@@ -34,10 +35,12 @@ static const struct option_rule own_rules[] = {
      .name = "operation",
      .value = "LIST",
      FIELD(operations),
-     .choices = "barrier broadcast gather exchange links",
-     .help = "what to measure: barrier, broadcast (until the root knows that all have it), gather "
-             "(to the root), exchange (all to all), links (there and back, from each node to its "
-             "parent); default: all of them"},
+     .choices = "barrier broadcast gather exchange links launch io",
+     .help =
+         "what to measure: barrier, broadcast (until the root knows that all have it), gather "
+         "(to the root), exchange (all to all), links (there and back, from each node to its "
+         "parent); default: all of these. Also launch (a job with a process on each node) and io "
+         "(what one on each node writes)"},
     {.kind = OPTION_LIST,
      .name = "size",
      .value = "LIST",
@@ -56,14 +59,14 @@ static const struct option_rule own_rules[] = {
      FIELD(repeat),
      .minimum = 1,
      .maximum = BENCH_REPEAT_MAX,
-     .help = "how often each is repeated (default: 200)"},
+     .help = "how often each is repeated (default: 200; launch and io 20)"},
     {.kind = OPTION_NUMBER,
      .name = "warm-up",
      .value = "N",
      FIELD(warm_up),
      .minimum = 0,
      .maximum = BENCH_REPEAT_MAX,
-     .help = "how often before that, without counting (default: 20)"},
+     .help = "how often before that, without counting (default: 20; launch and io 2)"},
     {.kind = OPTION_HEADING, .help = "Plans of collectives"},
     {.kind = OPTION_LIST,
      .name = "simulate",
@@ -239,16 +242,30 @@ static int show_row(const struct bench *bench, const struct bench_row *row)
     return print_now(&text);
 }
 
+static int measure_one(struct bench *bench, const struct bench_request *what,
+                       struct bench_row *ret_row, struct error *error)
+{
+    struct bench_answer answer;
+    int rc;
+
+    if (what->operation >= BENCH_OPERATION_COUNT)
+        return bench_jobs_measure(bench->client.directory, what,
+                                  allocation_nodes(&bench->client.roster), ret_row, error);
+    rc = instance_client_bench(&bench->client, what, &answer, error);
+    if (rc < 0)
+        return explain(rc, what, bench->client.directory, error);
+    bench_row_make(ret_row, what, &answer);
+    return 0;
+}
+
 static int measure(struct bench *bench, struct error *error)
 {
     for (; bench->done < bench->count; bench->done++) {
         const struct bench_request *what = &bench->requests[bench->done];
-        struct bench_answer answer;
-        int rc = instance_client_bench(&bench->client, what, &answer, error);
+        int rc = measure_one(bench, what, &bench->rows[bench->done], error);
 
         if (rc < 0)
-            return explain(rc, what, bench->client.directory, error);
-        bench_row_make(&bench->rows[bench->done], what, &answer);
+            return rc;
         rc = show_row(bench, &bench->rows[bench->done]);
         if (rc != EXIT_SUCCESS) {
             bench->done++;
@@ -264,8 +281,9 @@ static int show_levels(const struct bench *bench)
     struct buffer text = {0};
 
     for (uint32_t i = 0; i < bench->count; i++) {
-        if (i + 1 == bench->count ||
-            bench->requests[i].operation != bench->requests[i + 1].operation)
+        if (bench->requests[i].operation < BENCH_OPERATION_COUNT &&
+            (i + 1 == bench->count ||
+             bench->requests[i].operation != bench->requests[i + 1].operation))
             bench_row_print_levels(&bench->rows[i], &bench->client.roster, &text);
     }
     return print_now(&text);

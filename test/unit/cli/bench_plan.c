@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch/cli/verb/bench_jobs.h"
 #include "test/support/tap.h"
 
 static struct buffer plan_text;
@@ -27,7 +28,9 @@ static const char *made(const char *operations, const char *sizes)
         buffer_append_string(&plan_text, error.text);
     for (uint32_t i = 0; i < count; i++)
         buffer_printf(&plan_text, "%s%s %u", i > 0 ? ", " : "",
-                      bench_operation_name((enum bench_operation)requests[i].operation),
+                      requests[i].operation < BENCH_OPERATION_COUNT
+                          ? bench_operation_name((enum bench_operation)requests[i].operation)
+                          : bench_jobs_name(requests[i].operation),
                       requests[i].size_bytes);
     free(requests);
     return buffer_string(&plan_text);
@@ -46,14 +49,17 @@ int main(void)
     is_string(made("exchange", "3..13"), "exchange 3, exchange 6, exchange 12", "doubles");
     is_string(made("exchange", "32M..64M"), "exchange 33554432, exchange 67108864",
               "up to the largest");
+    is_string(made("launch,io", "8,16"), "launch 0, io 8, io 16", "jobs");
     is_string(made("barrier", NULL), "barrier 0", "defaults");
     is_string(made(NULL, "8"), "barrier 0, broadcast 8, gather 8, exchange 8, links 8",
               "all operations");
     is_string(made("scatter", NULL),
-              "option --operation: 'scatter' is not one of barrier,broadcast,gather,exchange,links",
+              "option --operation: 'scatter' is not one of barrier,broadcast,gather,exchange,links,"
+              "launch,io",
               "there is no such operation");
     is_string(made("gather,", NULL),
-              "option --operation: '' is not one of barrier,broadcast,gather,exchange,links",
+              "option --operation: '' is not one of barrier,broadcast,gather,exchange,links,"
+              "launch,io",
               "nor none");
     refuses(NULL, "65M",
             "option --size: must be a list of sizes up to 64M, or of FIRST..LAST, not '",
