@@ -24,6 +24,35 @@
 
 struct virtual_network;
 
+#define VIRTUAL_NETWORK_NO_SWITCH  UINT32_MAX
+#define VIRTUAL_NETWORK_LEVELS_MAX 32u
+
+/* A tree of switches, or several: each has one link up and one down, which carry one chunk at a time. */
+struct virtual_network_switch {
+    uint32_t parent;     /* or VIRTUAL_NETWORK_NO_SWITCH */
+    uint32_t depth;      /* 0: without a parent; below VIRTUAL_NETWORK_LEVELS_MAX */
+    uint64_t up_byte_ps; /* of these links; 0: they carry everything at once */
+    uint64_t down_byte_ps;
+    uint64_t up_latency_ns;
+    uint64_t down_latency_ns;
+    uint64_t across_latency_ns; /* of a way that has it as its highest switch */
+};
+
+/* Where a place is connected, and what its own link takes. */
+struct virtual_network_port_at {
+    uint32_t top; /* its switch */
+    uint64_t up_latency_ns;
+    uint64_t down_latency_ns;
+};
+
+/* Ways between switches that nothing joins take no link. */
+struct virtual_network_fabric {
+    const struct virtual_network_switch *switches;
+    uint32_t switches_count;
+    const struct virtual_network_port_at *ports; /* of places; those that follow are as the last */
+    uint32_t ports_count;
+};
+
 /* What things cost; 0: nothing.  Picoseconds, so that 400 Gbit/s can be expressed (20 ps per
  * byte). */
 struct virtual_network_model {
@@ -34,6 +63,8 @@ struct virtual_network_model {
     uint32_t switch_places;
     uint64_t uplink_byte_ps;
     uint64_t uplink_latency_ns;
+    /* Instead of those: the caller's; NULL: none. */
+    const struct virtual_network_fabric *fabric;
     /* Core time: to wake up an idle place, for each link that it reads from and writes to in a
      * turn, per frame, and per byte. */
     uint64_t cpu_wake_ns;

@@ -6,6 +6,7 @@
  *     virtual_network_link.c     links, from the attempt to their end
  *     virtual_network_event.c    the heap of events
  *     virtual_network_traffic.c  ports, uplinks, chunks: when a frame arrives
+ *     virtual_network_way.c      switches: which links a chunk passes
  *     virtual_network_cpu.c      cores: when a place has time for an event
  *
  * An event is in exactly one place: the heap, a port's queue, a core's queue, or the queue of a
@@ -157,6 +158,7 @@ struct virtual_network_event {
     uint8_t stage; /* of a chunk */
     uint8_t class;
     uint32_t slot;
+    uint32_t at; /* of a chunk: the switch whose link it passes */
     union {
         uint32_t bytes; /* of a chunk */
         uint32_t life;  /* of the place: work is for */
@@ -205,7 +207,9 @@ struct virtual_network {
     bool has_ports;
     bool has_cores;
     struct sim_machinery *machinery;
-    struct virtual_network_uplink *uplinks; /* up and down of each switch */
+    struct virtual_network_uplink
+        *uplinks; /* up and down of each switch; NULL: none cost anything */
+    uint32_t switches;
     struct virtual_network_cpu_use cpu_use;
     int64_t cores_free;
     struct virtual_network_place *waiting_first; /* for a shared core */
@@ -215,6 +219,17 @@ struct virtual_network {
     virtual_network_trace_function *trace;
     void *trace_context;
 };
+
+/* virtual_network_way.c */
+void virtual_network_way_init(struct virtual_network *net);
+/* What the switches on the way from one slot to another add to the latency. */
+uint64_t virtual_network_way_ns(const struct virtual_network *net, uint32_t from, uint32_t to);
+/* The link of the chunk's stage, STAGE_UP or STAGE_DOWN, at its switch; NULL: none, or it costs nothing. */
+struct virtual_network_uplink *virtual_network_way_link(const struct virtual_network *net,
+                                                        const struct virtual_network_event *chunk,
+                                                        uint64_t *ret_byte_ps);
+/* To the next link, or the next stage: the first is STAGE_UP after STAGE_OUT. */
+void virtual_network_way_on(const struct virtual_network *net, struct virtual_network_event *chunk);
 
 /* virtual_network_event.c */
 struct virtual_network_event *virtual_network_event_create(

@@ -14,11 +14,9 @@
 uint64_t virtual_network_delay_ns(struct virtual_network *net, uint32_t from, uint32_t to)
 {
     const struct virtual_network_config *config = &net->config;
-    uint32_t switch_places = config->network.switch_places;
-    uint64_t delay_ns = config->latency_ns + net->places[from].delay_ns;
+    uint64_t delay_ns =
+        config->latency_ns + net->places[from].delay_ns + virtual_network_way_ns(net, from, to);
 
-    if (switch_places > 0 && from / switch_places != to / switch_places)
-        delay_ns += config->network.uplink_latency_ns;
     return delay_ns + (config->jitter_ns > 0 ? random_below(&net->random, config->jitter_ns) : 0);
 }
 

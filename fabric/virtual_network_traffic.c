@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The simulated network.  A frame leaves as chunks of at most 64 KiB, as those of a real link do.
- * Each chunk passes the sender's port, with several switches the shared uplink of its switch and
- * the downlink of the other, and the receiver's port: each carries one chunk at a time, control
+ * Each chunk passes the sender's port, with several switches the shared uplinks of those on the way up and
+ * the downlinks of those on the way down, and the receiver's port: each carries one chunk at a time, control
  * before collective before bulk and the links of a class in turn (at shared links: in order of
  * arrival).  Chunks are cut through, so on an idle path the bytes cost once, at the slowest wire.
  * A frame has arrived when its last chunk has.
@@ -23,39 +23,17 @@
 void virtual_network_traffic_init(struct virtual_network *net)
 {
     const struct virtual_network_model *network = &net->config.network;
-    uint32_t switches;
 
-    net->has_ports = network->send_byte_ps > 0 || network->receive_byte_ps > 0 ||
-                     (network->switch_places > 0 && network->uplink_byte_ps > 0);
-    if (network->switch_places > 0 && network->uplink_byte_ps > 0) {
-        switches = (net->slots - 1) / network->switch_places + 1;
-        net->uplinks = memory_allocate_zeroed(2ull * switches * sizeof *net->uplinks);
-    }
+    virtual_network_way_init(net);
+    net->has_ports =
+        network->send_byte_ps > 0 || network->receive_byte_ps > 0 || net->uplinks != NULL;
 }
 
-/* ---- ways ---- */
-
-static uint32_t switch_of(const struct virtual_network *net, uint32_t slot)
-{
-    uint32_t size = net->config.network.switch_places;
-
-    return size > 0 ? slot / size : 0;
-}
+/* ---- ports of a way ---- */
 
 static uint32_t sender_of(const struct virtual_network_event *chunk)
 {
     return chunk->link->ends[1 - chunk->side].slot;
-}
-
-static struct virtual_network_uplink *uplink_of(const struct virtual_network *net,
-                                                const struct virtual_network_event *chunk)
-{
-    uint32_t from = switch_of(net, sender_of(chunk));
-    uint32_t to = switch_of(net, chunk->slot);
-
-    if (from == to || net->uplinks == NULL)
-        return NULL;
-    return &net->uplinks[chunk->stage == STAGE_UP ? 2 * from : 2 * to + 1];
 }
 
 /* The port of the chunk's stage, or NULL if the stage costs nothing. */
@@ -76,8 +54,7 @@ static struct virtual_network_port *port_of(const struct virtual_network *net,
         *ret_byte_ps = network->receive_byte_ps * place->slow;
         return *ret_byte_ps > 0 ? &place->machinery->in : NULL;
     default:
-        uplink = uplink_of(net, chunk);
-        *ret_byte_ps = network->uplink_byte_ps;
+        uplink = virtual_network_way_link(net, chunk, ret_byte_ps);
         return uplink != NULL ? &uplink->port : NULL;
     }
 }
@@ -86,9 +63,10 @@ static struct virtual_network_flow *flow_of(const struct virtual_network *net,
                                             const struct virtual_network_event *chunk)
 {
     struct virtual_network_link *link = chunk->link;
+    uint64_t byte_ps;
 
     if (chunk->stage == STAGE_UP || chunk->stage == STAGE_DOWN)
-        return &uplink_of(net, chunk)->flows[chunk->class];
+        return &virtual_network_way_link(net, chunk, &byte_ps)->flows[chunk->class];
     if (link->flows == NULL)
         link->flows = memory_allocate_zeroed(sizeof *link->flows);
     return &link->flows->items[chunk->side][chunk->stage == STAGE_IN][chunk->class];
@@ -116,9 +94,11 @@ static void pass_on(struct virtual_network *net, struct virtual_network_event *c
     uint64_t byte_ps;
 
     do {
-        if (chunk->stage == STAGE_UP)
+        int was_up = chunk->stage <= STAGE_UP;
+
+        virtual_network_way_on(net, chunk);
+        if (was_up && chunk->stage > STAGE_UP)
             cross_network(net, chunk);
-        chunk->stage++;
     } while (chunk->stage < STAGE_COUNT && port_of(net, chunk, &byte_ps) == NULL);
     if (chunk->stage < STAGE_COUNT) {
         virtual_network_event_push(net, chunk);
@@ -287,13 +267,11 @@ static void drop_port(struct virtual_network *net, struct virtual_network_port *
 
 void virtual_network_traffic_fini(struct virtual_network *net)
 {
-    uint32_t switches = net->uplinks != NULL ? switch_of(net, net->slots - 1) + 1 : 0;
-
     for (uint32_t slot = 0; net->machinery != NULL && slot < net->slots; slot++) {
         drop_port(net, &net->machinery[slot].out);
         drop_port(net, &net->machinery[slot].in);
     }
-    for (uint32_t i = 0; i < 2 * switches; i++)
+    for (uint32_t i = 0; net->uplinks != NULL && i < 2 * net->switches; i++)
         drop_port(net, &net->uplinks[i].port);
     free(net->uplinks);
     free(net->machinery);

@@ -226,6 +226,73 @@ static void test_uplinks(void)
     virtual_network_destroy(world.sim);
 }
 
+/* top - left (places 0, 1), right - low (places 2, 3), right (places 4 and on): virtual_network_way.c. */
+static const struct virtual_network_switch switches[] = {
+    {.parent = VIRTUAL_NETWORK_NO_SWITCH, .across_latency_ns = 7 * US},
+    {.parent = 0,
+     .depth = 1,
+     .up_byte_ps = 2000,
+     .down_byte_ps = 1000,
+     .up_latency_ns = 5 * US,
+     .down_latency_ns = 4 * US},
+    {.parent = 0,
+     .depth = 1,
+     .up_byte_ps = 3000,
+     .down_byte_ps = 3000,
+     .up_latency_ns = 3 * US,
+     .down_latency_ns = 3 * US},
+    {.parent = 2,
+     .depth = 2,
+     .up_byte_ps = 4000,
+     .down_byte_ps = 500,
+     .up_latency_ns = 1 * US,
+     .down_latency_ns = 2 * US},
+};
+static const struct virtual_network_port_at ports[] = {{.top = 1, .down_latency_ns = 1 * US},
+                                                       {.top = 1},
+                                                       {.top = 3},
+                                                       {.top = 3},
+                                                       {.top = 2}};
+
+static void test_fabric(void)
+{
+    static const struct virtual_network_fabric fabric = {
+        .switches = switches, .switches_count = 4, .ports = ports, .ports_count = 5};
+    struct virtual_network_config config = {
+        .latency_ns = 10 * US,
+        .network = {.send_byte_ps = 1000, .receive_byte_ps = 1000, .fabric = &fabric}};
+    struct world world;
+
+    open_world(&world, &config);
+    send(&world, 1, 0, FRAME_BULK, 0, 10000);
+    run(&world);
+    is_uint(since_ns(&world, 0), 10 * US + 1 * US + 10 * US, "below a switch no link counts");
+    send(&world, 2, 0, FRAME_BULK, 0, 10000);
+    run(&world);
+    is_uint(since_ns(&world, 1) - 1000 * MS, (10 + 1 + 3 + 7 + 4 + 1) * US + 40 * US,
+            "across the top: the latencies of all, the bytes at the slowest");
+    send(&world, 7, 0, FRAME_BULK, 0, 10000);
+    run(&world);
+    is_uint(since_ns(&world, 2) - 2000 * MS, (10 + 3 + 7 + 4 + 1) * US + 30 * US,
+            "places that are not listed are where the last one is");
+    connect_to(&world, 3, 4);
+    connect_to(&world, 5, 1);
+    run(&world);
+    send(&world, 2, 0, FRAME_BULK, 0, 10000);
+    send(&world, 3, 4, FRAME_BULK, 0, 10000);
+    run(&world);
+    is_uint(since_ns(&world, 3) - 4000 * MS, (10 + 1 + 3 + 7 + 4 + 1) * US + 40 * US,
+            "what was first at the lowest link goes further");
+    is_uint(since_ns(&world, 4) - 4000 * MS, (10 + 1) * US + 80 * US,
+            "and shares it with what goes up one level only");
+    send(&world, 4, 0, FRAME_BULK, 0, 10000);
+    send(&world, 5, 1, FRAME_BULK, 0, 10000);
+    run(&world);
+    is_uint(since_ns(&world, 6) - 5000 * MS, (10 + 3 + 7 + 4) * US + 60 * US,
+            "two senders share the link up");
+    virtual_network_destroy(world.sim);
+}
+
 static void count_work(void *context, uint64_t argument)
 {
     struct world *world = context;
@@ -449,6 +516,7 @@ int main(void)
     test_bytes();
     test_turns();
     test_uplinks();
+    test_fabric();
     test_cpu();
     test_wakes();
     test_partition();
