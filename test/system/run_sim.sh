@@ -38,6 +38,14 @@ refused 'option --latency: .5 parsecs. is not a time' --latency '5 parsecs' barr
 refused 'option --latency: .*1000h' --latency 1000h barrier
 refused 'option --cores: .*-1' --cores -1 barrier
 refused 'option --sizes' --sizes odd exchange
+refused 'option --shuffle: it needs --fabric-model' --shuffle barrier
+refused 'option --oversubscription: .0. is not a list' --fabric-model fat-tree:2x2 --oversubscription 0 barrier
+refused 'option --oversubscription: .4,. is not a list' --fabric-model fat-tree:2x2 --oversubscription 4, barrier
+refused 'option --link-latency: .far. is not a time' --fabric-model fat-tree:2x2 --link-latency far barrier
+refused 'option --nodes: the fabric has only 4 nodes, not 5' -N 5 --fabric-model fat-tree:2x2 barrier
+refused 'cannot be used with --fabric-model' --switch 2 --fabric-model fat-tree:2x2 barrier
+refused 'cannot read .*/no-model' --fabric-model "$scratch/no-model" barrier
+refused 'option --fabric-model' --fabric-model fat-tree:0x1 barrier
 refused 'option --set' -N 5 --set 3-9 barrier
 refused 'option --set' --set 3, barrier
 refused 'option --timeout' --timeout 0 barrier
@@ -284,5 +292,21 @@ for at in $((size / 3)) $((size / 2)) $((size * 2 / 3)); do
     [ "$status" -ne 1 ] && [ "$status" -ne 125 ] || odd=$((odd + 1))
 done
 ok "a recording that was altered is noticed ($odd of 3)" test $odd -ge 1
+
+# ---- switches ----
+# The last exchange, in virtual time, in us. took OPTION...
+took() {
+    "$banyan" sim --fabric-model fat-tree:8x8x8 --shuffle "$@" exchange=8K exchange=8K |
+        awk '$1 == "exchange=8192" { took = $3 } END { printf "%d", took * 1000 }'
+}
+free=$(took) contended=$(took --oversubscription 4) unshaped=$(took --oversubscription 4 --no-shape)
+ok "a tree by the switches suffers less from uplinks that are shared ($free us, $contended and $unshaped)" \
+    test "$free" -gt 0 -a "$contended" -ge "$free" -a "$unshaped" -gt $((contended * 2))
+run "$banyan" sim --fabric-model fat-tree:4x4x4 --shuffle --no-shape --oversubscription 4,1 exchange=8K
+is "$(sed '/virtual time/d' <<<"$out")" "$("$banyan" sim --fabric-model fat-tree:4x4x4 --shuffle --no-shape --oversubscription 4,1 exchange=8K |
+    sed '/virtual time/d')" "a seed lists the nodes in the same order each time"
+run "$banyan" sim --fabric-model fat-tree:4x4 --oversubscription 4,2 -N 7 barrier
+like "$status $out" '^0 7 nodes.*fat-tree:4x4, nodes as listed there, tree by the switches, uplinks 4:1, 2:1' \
+    "some of its nodes, and what is simulated"
 
 done_testing

@@ -4,6 +4,7 @@
  *
  *     simulate.c          the verb: one world per seed
  *     simulate_options.c  the plan, from the command line
+ *     simulate_fabric.c   switches, which place is in which, and what their links take
  *     simulate_profile.c  what things cost: options and profile files
  *     simulate_run.c      one world: its operations in order, and their checks
  *     simulate_fault.c    faults
@@ -24,6 +25,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/ranges.h"
+#include "fabric/topology/fabric_model.h"
 #include "launch/cli/option/options.h"
 #include "launch/sim/sim.h"
 
@@ -85,6 +87,42 @@ void simulate_profile_apply(const struct profile *profile, struct sim_machine_co
 const char *simulate_profile_time_text(uint64_t picoseconds, char *text);
 int simulate_time_parse(const char *text, uint64_t *ret_picoseconds);
 int simulate_size_parse(const char *text, uint64_t *ret_bytes);
+
+/* ---- the fabric ---- */
+
+#define SIMULATE_RATIOS_MAX 8u
+
+struct simulate_fabric {
+    const char *name; /* NULL: none; points into argv */
+    struct fabric_model model;
+    uint64_t link_ns; /* for each unit of the model's costs */
+    uint32_t ratios
+        [SIMULATE_RATIOS_MAX]; /* of switches from the lowest level on: what can enter from below */
+    uint32_t ratios_count;     /* to what can leave upward; 0: everything */
+    bool is_shuffled;
+    bool is_shaped;
+};
+
+/* What is given on the command line; NULL, or 0: not given. */
+struct simulate_fabric_words {
+    const char *model;
+    const char *link_latency;
+    const char *ratios;
+    int is_shuffled;
+    int no_shape;
+};
+
+int simulate_fabric_parse(const struct simulate_fabric_words *words,
+                          struct simulate_fabric *ret_fabric, struct error *error);
+void simulate_fabric_fini(struct simulate_fabric *fabric);
+/* For places 0 to nodes, whose ports take that long for a byte.  The result is given to
+ * simulate_fabric_free. */
+struct virtual_network_fabric *simulate_fabric_make(const struct simulate_fabric *fabric,
+                                                    uint32_t nodes, uint64_t byte_ps,
+                                                    uint32_t seed);
+void simulate_fabric_free(struct virtual_network_fabric *fabric);
+/* "fat-tree:16x16x16, nodes shuffled, tree by the switches, uplinks 4:1" */
+void simulate_fabric_print(const struct simulate_fabric *fabric, struct buffer *out);
 
 /* ---- the plan ---- */
 
@@ -158,6 +196,7 @@ struct simulate_plan {
     uint32_t faults_count;
     uint32_t faults_random;
     struct profile profile;
+    struct simulate_fabric fabric;
     bool is_json;
     bool wants_help;
     int wants_version;
@@ -202,6 +241,7 @@ struct simulation {
     struct random_state random;
     struct allocation allocation;
     struct sim_machine_config config;
+    struct virtual_network_fabric *fabric; /* NULL: none */
     struct sim_machine *machine;
     struct simulate_trace *trace;
     struct fault *faults; /* with all choices made */

@@ -49,6 +49,7 @@ struct settings {
     const char *pause;
     const char *sizes;
     const char *set;
+    struct simulate_fabric_words fabric;
     struct option_list faults;
     const char *costs[PROFILE_FIELD_COUNT];
 };
@@ -80,6 +81,18 @@ static const struct option_rule rules[] = {
     TEXT(OPTION_TEXT, "sizes", "equal|single|skewed", sizes,
          "how the bytes of exchange are spread: equal, single (the first node has all) or "
          "skewed (a few have most)"),
+    HEADING("Its switches"),
+    TEXT(OPTION_TEXT, "fabric-model", "FILE|SHAPE", fabric.model,
+         "the switches between the nodes, as in banyan-fabric(1); -N is all its nodes by default"),
+    TEXT(OPTION_TEXT, "link-latency", "T", fabric.link_latency,
+         "latency of each unit of the model's costs, beside --latency (250ns)"),
+    TEXT(OPTION_TEXT, "oversubscription", "R,...", fabric.ratios,
+         "what can enter each switch from below is R times what its links up can carry, from the "
+         "lowest level on, the last for all others (links up carry everything at once)"),
+    TEXT(OPTION_FLAG, "shuffle", NULL, fabric.is_shuffled,
+         "list the nodes in an order chosen by the seed"),
+    TEXT(OPTION_FLAG, "no-shape", NULL, fabric.no_shape,
+         "a tree in the order of the nodes, whatever the switches"),
     HEADING("Costs (T is a time such as 50us, 1.5ns or 20ps; default 0 unless given)"),
     TEXT(OPTION_TEXT, "profile", "FILE", profile,
          "read the costs from a file: {\"version\": 1, \"latency\": \"50us\", ...}"),
@@ -313,14 +326,39 @@ static int parse_costs(const struct settings *settings, struct profile *profile,
     return 0;
 }
 
+/* The number of nodes depends on it. */
+static int take_fabric(const struct settings *settings, struct simulate_plan *plan,
+                       struct error *error)
+{
+    int rc = simulate_fabric_parse(&settings->fabric, &plan->fabric, error);
+    uint32_t most = plan->fabric.model.nodes_count;
+
+    plan->nodes = settings->nodes > 0 ? settings->nodes : NODES_DEFAULT;
+    if (rc < 0 || plan->fabric.name == NULL)
+        return rc;
+    if (settings->nodes == 0)
+        plan->nodes = most < SIMULATE_NODES_MAX ? most : SIMULATE_NODES_MAX;
+    if (plan->nodes > most)
+        return error_set(error, -EINVAL, "option --nodes: the fabric has only %u nodes, not %u",
+                         most, plan->nodes);
+    if (settings->costs[PROFILE_SWITCH] != NULL || settings->costs[PROFILE_UPLINK_BYTE] != NULL ||
+        settings->costs[PROFILE_UPLINK_LATENCY] != NULL)
+        return error_set(error, -EINVAL,
+                         "options --switch, --uplink-byte and --uplink-latency cannot be used with "
+                         "--fabric-model, which has the switches");
+    return 0;
+}
+
 static int take_settings(const struct settings *settings, struct simulate_plan *plan,
                          struct error *error)
 {
     uint64_t timeout_ps = TIMEOUT_DEFAULT_PS;
     uint64_t pause_ps = PAUSE_DEFAULT_PS;
-    int rc = parse_costs(settings, &plan->profile, error);
+    int rc = take_fabric(settings, plan, error);
 
-    assert(plan->nodes > 0 && plan->per_node > 0);
+    if (rc == 0)
+        rc = parse_costs(settings, &plan->profile, error);
+    assert(rc < 0 || (plan->nodes > 0 && plan->per_node > 0));
     if (rc == 0 && settings->timeout != NULL &&
         (simulate_time_parse(settings->timeout, &timeout_ps) < 0 || timeout_ps == 0))
         rc = error_set(error, -EINVAL, "option --timeout: '%.40s' is not a time such as 60s",
@@ -349,8 +387,7 @@ static int take_settings(const struct settings *settings, struct simulate_plan *
 int simulate_options_parse(int argc, char **argv, struct simulate_plan *ret_plan,
                            struct error *error)
 {
-    struct settings settings = {.nodes = NODES_DEFAULT,
-                                .radix = RADIX_DEFAULT,
+    struct settings settings = {.radix = RADIX_DEFAULT,
                                 .per_node = 1,
                                 .seed = 1,
                                 .seeds = 1,
@@ -358,8 +395,7 @@ int simulate_options_parse(int argc, char **argv, struct simulate_plan *ret_plan
     int first;
     int rc = options_parse(rules, argc, argv, &settings, &first, error);
 
-    *ret_plan = (struct simulate_plan){.nodes = settings.nodes,
-                                       .radix = settings.radix,
+    *ret_plan = (struct simulate_plan){.radix = settings.radix,
                                        .per_node = settings.per_node,
                                        .seed = settings.seed,
                                        .seeds = settings.seeds,
@@ -393,4 +429,5 @@ int simulate_options_parse(int argc, char **argv, struct simulate_plan *ret_plan
 void simulate_plan_fini(struct simulate_plan *plan)
 {
     ranges_fini(&plan->set);
+    simulate_fabric_fini(&plan->fabric);
 }

@@ -41,6 +41,7 @@ void simulate_table(const struct simulation *simulation, const struct host_cost 
 
     buffer_printf(out, "%u nodes, radix %u, seed %u\n", simulation->plan->nodes,
                   simulation->plan->radix, simulation->seed);
+    simulate_fabric_print(&simulation->plan->fabric, out);
     for (uint32_t i = 0; i < simulation->faults_count; i++) {
         buffer_append_string(out, i == 0 ? "faults: " : " ");
         simulate_fault_print(&simulation->faults[i], out);

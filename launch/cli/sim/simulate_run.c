@@ -566,6 +566,10 @@ static void configure_machine(struct simulation *simulation)
                                           .more = simulation->capacity - simulation->places,
                                           .strangers = simulation->strangers};
     simulate_profile_apply(&plan->profile, config);
+    if (plan->fabric.name != NULL)
+        simulation->fabric = simulate_fabric_make(&plan->fabric, plan->nodes,
+                                                  config->network.send_byte_ps, simulation->seed);
+    config->network.fabric = simulation->fabric;
     config->program.endless = 1;
     config->rule.per = plan->per_node;
     config->rule.processes = plan->nodes * plan->per_node;
@@ -611,6 +615,7 @@ void simulate_fini(struct simulation *simulation)
 {
     sim_machine_destroy(simulation->machine);
     allocation_fini(&simulation->allocation);
+    simulate_fabric_free(simulation->fabric);
     ranges_fini(&simulation->killed);
     ranges_fini(&simulation->departed);
     free(simulation->waits);
