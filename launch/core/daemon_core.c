@@ -53,7 +53,7 @@ static void on_output(struct daemon_core *core, const struct daemon_event *event
     if (event->data_bytes > 0)
         memcpy(message->data + OUTPUT_HEADER_BYTES, event->data, event->data_bytes);
     buffer_fini(&header);
-    core->tree->send(core->tree_context, 0, FRAME_BULK, message);
+    daemon_core_send(core, 0, FRAME_BULK, message);
 }
 
 static void on_input_taken(struct daemon_core *core, const struct daemon_event *event)
@@ -65,7 +65,7 @@ static void on_input_taken(struct daemon_core *core, const struct daemon_event *
     wire_put_u8(&payload, JOB_MESSAGE_STDIN_ACK);
     wire_put_u32(&payload, event->job);
     wire_put_u32(&payload, (uint32_t)event->number);
-    core->tree->send(core->tree_context, 0, FRAME_BULK, message_from_buffer(&payload));
+    daemon_core_send(core, 0, FRAME_BULK, message_from_buffer(&payload));
     buffer_fini(&payload);
 }
 
@@ -102,7 +102,7 @@ static void on_signalled(struct daemon_core *core, const struct daemon_event *ev
         daemon_core_route_received(core, &received);
         message_release(received.message);
     } else {
-        core->tree->send(core->tree_context, 0, FRAME_CONTROL, received.message);
+        daemon_core_send(core, 0, FRAME_CONTROL, received.message);
     }
 }
 
@@ -259,7 +259,7 @@ static void send_stalled(struct daemon_core *core, const struct job_stalled *mes
 
     wire_put_u8(&payload, JOB_MESSAGE_STALLED);
     job_stalled_encode(message, &payload);
-    core->tree->send(core->tree_context, 0, FRAME_CONTROL, message_from_buffer(&payload));
+    daemon_core_send(core, 0, FRAME_CONTROL, message_from_buffer(&payload));
     buffer_fini(&payload);
 }
 
@@ -399,6 +399,7 @@ static daemon_event_handler *const handlers[DAEMON_EVENT_KIND_COUNT] = {
     [DAEMON_EVENT_SILENT] = on_silent,
     [DAEMON_EVENT_LOST] = daemon_core_route_lost,
     [DAEMON_EVENT_MISSING] = on_missing,
+    [DAEMON_EVENT_RECOVERED] = daemon_core_resend_all,
     [DAEMON_EVENT_JOB] = on_job,
     [DAEMON_EVENT_OUTPUT] = on_output,
     [DAEMON_EVENT_INPUT_TAKEN] = on_input_taken,
@@ -462,6 +463,8 @@ static void run_kept(struct daemon_core *core)
 
 void daemon_core_step(struct daemon_core *core, const struct daemon_event *event)
 {
+    if (core->observer != NULL)
+        core->observer->begins(core->observer_context, event, core->is_stepping);
     if (core->is_stepping) {
         daemon_core_keep_event(core, event);
         return;
@@ -474,6 +477,23 @@ void daemon_core_step(struct daemon_core *core, const struct daemon_event *event
     run_kept(core);
     core->is_stepping = false;
     daemon_core_check(core);
+    if (core->observer != NULL)
+        core->observer->ends(core->observer_context);
+}
+
+void daemon_core_observe(struct daemon_core *core, const struct daemon_core_observer *observer,
+                         void *context)
+{
+    assert(!core->is_stepping);
+    core->observer = observer;
+    core->observer_context = context;
+}
+
+void daemon_core_hand_over(struct daemon_core *core, const struct daemon_ops *ops, void *context)
+{
+    assert(!core->is_stepping && ops != NULL);
+    core->ops = ops;
+    core->context = context;
 }
 
 /* ---- life ---- */
@@ -538,6 +558,7 @@ void daemon_core_destroy(struct daemon_core *core)
     daemon_core_trace_close(core);
     daemon_core_nodes_close(core);
     daemon_core_stage_close(core);
+    daemon_core_resend_close(core);
     names_destroy(core->names);
     ranges_fini(&core->lost);
     ranges_fini(&core->early_losses);

@@ -44,6 +44,7 @@ enum daemon_event_kind {
     DAEMON_EVENT_SILENT,    /* place, number: ns */
     DAEMON_EVENT_LOST,      /* places; number: 1: they have been asked to leave */
     DAEMON_EVENT_MISSING,   /* key, places: set, missing or NULL */
+    DAEMON_EVENT_RECOVERED, /* the root goes on after its death; what was sent to it may be lost */
     /* from the node: its helper, its ranks and their servers */
     DAEMON_EVENT_JOB, /* job_event: what happened to a part of a job here */
     DAEMON_EVENT_OUTPUT, /* job, id: index of the rank, type: stream, number: when it was read (ns, UTC),
@@ -286,6 +287,17 @@ void daemon_core_reply(struct daemon_core *core, uint32_t source, uint32_t id,
 
 /* A collective operation of processes begins here: for a trace, if its job wants one. */
 void daemon_core_trace_collective(struct daemon_core *core, const struct operation_name *key);
+
+/* Sees each event before it is handled, but for those that a step keeps for itself, and the end of that; is_posted: from
+ * within a step, whose end is not said again.  NULL: nobody does. */
+struct daemon_core_observer {
+    void (*begins)(void *context, const struct daemon_event *event, bool is_posted);
+    void (*ends)(void *context);
+};
+void daemon_core_observe(struct daemon_core *core, const struct daemon_core_observer *observer,
+                         void *context);
+/* Between steps: others perform its operations from now on. */
+void daemon_core_hand_over(struct daemon_core *core, const struct daemon_ops *ops, void *context);
 
 /* Queries. */
 const struct instance *daemon_core_instance(const struct daemon_core *core);

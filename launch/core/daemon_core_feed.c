@@ -29,7 +29,7 @@ void daemon_core_feed_client(struct daemon_core *core, uint32_t job, const void 
         ranges_contains(&core->lost, node + 1))
         return;
     feed.data = (struct wire_bytes){.data = reader.position, .length_bytes = wire_left(&reader)};
-    core->tree->send(core->tree_context, node + 1, FRAME_BULK, feed_message(&feed));
+    daemon_core_send(core, node + 1, FRAME_BULK, feed_message(&feed));
 }
 
 /* 1 if the rank is here. */
@@ -70,7 +70,7 @@ void daemon_core_feed_job_event(struct daemon_core *core, const struct job_event
         part == NULL || part->spec.stdin_rank != JOB_STDIN_EACH || event->index >= part->count)
         return;
     end.rank = instance_part_rank(core->instance, part, event->index);
-    core->tree->send(core->tree_context, 0, FRAME_BULK, feed_end_message(&end));
+    daemon_core_send(core, 0, FRAME_BULK, feed_end_message(&end));
 }
 
 void daemon_core_feed_ended(struct daemon_core *core, struct wire_reader *reader)

@@ -16,6 +16,7 @@
 struct bench_run;
 struct clients;
 struct names;
+struct resend;
 struct stage_root;
 struct stall_report;
 
@@ -34,6 +35,8 @@ struct daemon_core {
     void *context;
     const struct daemon_tree_ops *tree; /* NULL until it is attached */
     void *tree_context;
+    const struct daemon_core_observer *observer; /* NULL: none */
+    void *observer_context;
     const struct instance_spec *spec;
     struct range range; /* of the tree's places */
     uint32_t place;     /* by the allocation, as all others that are not said to be the tree's */
@@ -70,7 +73,10 @@ struct daemon_core {
     struct bench_run *bench;     /* NULL: no measurement is under way (daemon_core_bench.c) */
     uint32_t bench_number;       /* root: of the last one */
     struct list bench_waits;     /* root: struct bench_wait (likewise) */
-    struct list kept;            /* struct kept_event: posted from within a step */
+    struct resend *resend; /* NULL until something is sent to a root that this place survives */
+    struct hash_map
+        *senders;     /* root: place -> struct sender (daemon_core_resend.c); NULL: none yet */
+    struct list kept; /* struct kept_event: posted from within a step */
     bool is_stepping;
     bool has_joined;
     bool was_complete; /* root: the tree, at its beginning; nodes may be added since */
@@ -378,6 +384,20 @@ void daemon_core_bench_due(struct daemon_core *core);
 void daemon_core_bench_lost(struct daemon_core *core, const struct ranges *places);
 void daemon_core_bench_gone(struct daemon_core *core, uint32_t client);
 void daemon_core_bench_close(struct daemon_core *core);
+
+/* daemon_core_resend.c: what is sent to a root that others survive arrives, once and in order. */
+/* To any place; takes the message. */
+void daemon_core_send(struct daemon_core *core, uint32_t place, enum frame_class class,
+                      struct message *message);
+/* JOB_MESSAGE_NUMBERED; reader stands after the kind.  The message in it, a reference of the caller's, or NULL: it must
+ * not be taken, or not yet. */
+struct message *daemon_core_resend_came(struct daemon_core *core, uint32_t source,
+                                        struct wire_reader *reader);
+/* JOB_MESSAGE_TAKEN, likewise. */
+void daemon_core_resend_taken(struct daemon_core *core, uint32_t source,
+                              struct wire_reader *reader);
+daemon_event_handler daemon_core_resend_all; /* DAEMON_EVENT_RECOVERED */
+void daemon_core_resend_close(struct daemon_core *core);
 
 /* daemon_core_silence.c */
 void daemon_core_silence(struct daemon_core *core, uint32_t place, uint64_t silent_ns);

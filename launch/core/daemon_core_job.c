@@ -157,7 +157,7 @@ static void run_action(struct daemon_core *core, struct job_action *action)
                                take_message(action));
         break;
     case JOB_ACTION_SEND:
-        core->tree->send(core->tree_context, action->place, FRAME_CONTROL, take_message(action));
+        daemon_core_send(core, action->place, FRAME_CONTROL, take_message(action));
         break;
     case JOB_ACTION_FORGET:
         daemon_core_notice_forget(core, action->job);

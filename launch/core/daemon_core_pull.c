@@ -162,7 +162,7 @@ static void copy_to(struct daemon_core *core, struct puller *puller, const void 
     }
     puller->under_way_bytes += output_bytes;
     core->pulled_bytes += output_bytes;
-    core->tree->send(core->tree_context, puller->place, FRAME_BULK,
+    daemon_core_send(core, puller->place, FRAME_BULK,
                      job_request_message(JOB_MESSAGE_PULLED, data, bytes));
 }
 
@@ -196,8 +196,7 @@ void daemon_core_pull_ended(struct daemon_core *core, uint32_t job)
         if (puller->job != job)
             continue;
         if (puller->channels != 0)
-            core->tree->send(core->tree_context, puller->place, FRAME_BULK,
-                             job_pulled_end_message(job));
+            daemon_core_send(core, puller->place, FRAME_BULK, job_pulled_end_message(job));
         puller_remove(core, puller);
     }
 }
@@ -226,5 +225,5 @@ void daemon_core_pull_came(struct daemon_core *core, struct wire_reader *reader)
     if (job_pulled_decode(&output, reader) < 0 || core->ops->pmi->output(core->context, &output) ||
         output.stream == 0)
         return;
-    core->tree->send(core->tree_context, 0, FRAME_CONTROL, job_pull_gone_message(output.number));
+    daemon_core_send(core, 0, FRAME_CONTROL, job_pull_gone_message(output.number));
 }

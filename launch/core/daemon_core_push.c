@@ -183,8 +183,7 @@ static int send_input(struct daemon_core *core, uint32_t job, const void *data, 
         return daemon_core_input_send(core, job, data, bytes);
     rc = find_reader(core, job, &place);
     if (rc == 0)
-        core->tree->send(core->tree_context, place, FRAME_BULK,
-                         job_stdin_message(job, data, bytes));
+        daemon_core_send(core, place, FRAME_BULK, job_stdin_message(job, data, bytes));
     return rc;
 }
 
@@ -200,7 +199,7 @@ void daemon_core_push_window(struct daemon_core *core, uint32_t job, const void 
     window_get(&reader, &window);
     if (wire_finish(&reader) == 0 && spec != NULL && spec->has_terminal &&
         find_reader(core, job, &place) == 0)
-        core->tree->send(core->tree_context, place, FRAME_BULK, window_message(job, &window));
+        daemon_core_send(core, place, FRAME_BULK, window_message(job, &window));
 }
 
 /* Where there is no rank that reads it, it is discarded. */

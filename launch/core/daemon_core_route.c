@@ -97,6 +97,17 @@ static void trace_came(struct daemon_core *core, uint32_t source, struct wire_re
     daemon_core_trace_came(core, source, reader);
 }
 
+static void numbered_came(struct daemon_core *core, uint32_t source, struct wire_reader *reader)
+{
+    struct daemon_event inner = {.kind = DAEMON_EVENT_RECEIVED, .place = source};
+
+    inner.message = daemon_core_resend_came(core, source, reader);
+    if (inner.message == NULL)
+        return;
+    daemon_core_route_received(core, &inner);
+    message_release(inner.message);
+}
+
 static const struct {
     message_handler *at_root;
     message_handler *elsewhere;
@@ -113,6 +124,8 @@ static const struct {
     [JOB_MESSAGE_FEED] = {.elsewhere = feed_came},
     [JOB_MESSAGE_FEED_END] = {.at_root = feed_came},
     [JOB_MESSAGE_TRACE] = {.at_root = trace_came},
+    [JOB_MESSAGE_NUMBERED] = {.at_root = numbered_came},
+    [JOB_MESSAGE_TAKEN] = {.elsewhere = daemon_core_resend_taken},
 };
 
 void daemon_core_route_received(struct daemon_core *core, const struct daemon_event *event)

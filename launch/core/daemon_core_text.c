@@ -16,7 +16,7 @@ void daemon_core_text(struct daemon_core *core, uint32_t job, uint8_t level, con
         clients_text(core->clients, job, level, text);
     } else if (core->has_joined && !daemon_core_is_ending(core)) {
         job_text_encode(job, level, text, &payload);
-        core->tree->send(core->tree_context, 0, FRAME_BULK, message_from_buffer(&payload));
+        daemon_core_send(core, 0, FRAME_BULK, message_from_buffer(&payload));
         buffer_fini(&payload);
     } else {
         core->ops->print(core->context, text);

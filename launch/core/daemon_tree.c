@@ -119,6 +119,11 @@ static void on_tree_missing(void *context, const struct operation_name *key,
     daemon_core_step(context, &event);
 }
 
+static void on_tree_recovered(void *context)
+{
+    daemon_core_step(context, &(struct daemon_event){.kind = DAEMON_EVENT_RECOVERED});
+}
+
 static void on_tree_ended(void *context, enum endpoint_end end, const struct error *why)
 {
     struct daemon_event event = {
@@ -142,6 +147,7 @@ const struct endpoint_events daemon_tree_events = {
     .lost = on_tree_lost,
     .left = on_tree_left,
     .missing = on_tree_missing,
+    .recovered = on_tree_recovered,
     .ended = on_tree_ended,
 };
 

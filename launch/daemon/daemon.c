@@ -27,6 +27,8 @@
 #include "launch/daemon/join_root.h"
 #include "launch/start/boot_tell.h"
 #include "launch/start/one_shot.h"
+#include "launch/daemon/journal.h"
+#include "launch/daemon/replay.h"
 #include "launch/daemon/tracer.h"
 #include "launch/rank/pmi_process.h"
 #include "launch/exec/virtual_node.h"
@@ -130,6 +132,13 @@ static uint16_t root_port(const struct boot_record *record)
     return root != NULL && root->addresses.count > 0 ? address_port(&root->addresses.items[0]) : 0;
 }
 
+/* The others seek it where the dead root listened. */
+static int replay_tree(struct daemon *daemon, struct link_set_config *config, struct error *error)
+{
+    config->port_first = config->port_last = replay_port(daemon->replay);
+    return replay_run(daemon->replay, daemon->core, daemon->endpoint, daemon->record.names, error);
+}
+
 static int open_tree(struct daemon *daemon, struct error *error)
 {
     const struct boot_record *record = &daemon->record;
@@ -140,6 +149,7 @@ static int open_tree(struct daemon *daemon, struct error *error)
         .incarnation = record->incarnation,
         .heartbeat_ns = record->instance.heartbeat_ms * NS_PER_MS,
         .lease_ns = record->instance.lease_ms * NS_PER_MS,
+        .survive_ns = record->instance.survive_s * NS_PER_S,
         .ancestors = record->ancestors,
         .ancestors_count = record->ancestors_count,
         .merges = job_merges,
@@ -165,8 +175,14 @@ static int open_tree(struct daemon *daemon, struct error *error)
     if (rc < 0)
         return rc;
     rc = open_node(daemon, &endpoint_config, error);
+    if (rc == 0 && daemon->replay != NULL)
+        rc = replay_tree(daemon, &link_config, error);
     if (rc == 0)
         rc = daemon_open_links(daemon, &link_config, error);
+    if (rc < 0 && daemon->replay != NULL)
+        error_prefix(error, "cannot take the place of the dead root");
+    if (rc == 0 && daemon->journal != NULL)
+        return daemon_open_journal(daemon, error);
     if (rc < 0)
         return rc;
     link_set_addresses(daemon->links, &endpoint_config.own);
@@ -178,7 +194,14 @@ static int open_tree(struct daemon *daemon, struct error *error)
 static void root_own_virtual_base(struct daemon *daemon)
 {
     session_hold(daemon->record.instance.virtual_base);
-    helper_own_directory(daemon->helper, daemon->record.instance.virtual_base);
+    if (daemon->record.instance.survive_s == 0)
+        helper_own_directory(daemon->helper, daemon->record.instance.virtual_base);
+}
+
+/* What belongs to the whole instance must outlive this process. */
+static bool is_survived(const struct daemon *daemon)
+{
+    return daemon->root != NULL && daemon->record.instance.survive_s > 0;
 }
 
 static void open_pmi_node(struct daemon *daemon)
@@ -219,12 +242,13 @@ static int open_parts(struct daemon *daemon, struct error *error)
     /* All requests together, so that the helper wakes up once. */
     if (daemon->root && daemon->record.instance.virtual_base)
         root_own_virtual_base(daemon);
-    helper_own_directory(daemon->helper, daemon->session.directory);
+    if (!is_survived(daemon))
+        helper_own_directory(daemon->helper, daemon->session.directory);
     helper_own_directory(daemon->helper, daemon->session.shared_directory);
     session_share(&daemon->session);
     lease_renew(daemon);
     /* All daemons end with the root.  Children of other daemons outlive their parent. */
-    if (!daemon->root)
+    if (!daemon->root || is_survived(daemon))
         helper_spare_daemons(daemon->helper);
     if (daemon->record.instance.is_doctor)
         doctor_daemon_open(daemon);
@@ -232,6 +256,8 @@ static int open_parts(struct daemon *daemon, struct error *error)
         starter_create(daemon->loop, daemon->helper,
                        daemon->doctor ? &doctor_starter_events : &daemon_starter_events, daemon);
     rc = open_tree(daemon, error);
+    if (rc == 0 && daemon->replay)
+        daemon_recover(daemon);
     if (rc == 0 && daemon->root)
         rc = root_open(daemon, error);
     return rc;
@@ -243,8 +269,12 @@ static void remove_left(struct daemon *daemon, int helper_died)
 {
     const struct instance_spec *instance = &daemon->record.instance;
 
+    if (daemon->replay != NULL && !daemon->has_recovered)
+        return; /* another attempt may succeed */
     if (daemon->session.directory[0])
         session_remove(&daemon->session);
+    if (daemon->record.place == 0 && instance->survive_s > 0 && instance->virtual_base != NULL)
+        session_remove_tree(instance->virtual_base);
     if (helper_died && daemon->record.place == 0)
         (void)session_clean(instance->session, instance->own_tmpdir, NULL);
 }
@@ -329,7 +359,7 @@ int daemon_run(struct daemon *daemon, struct error *error)
         daemon_watch_signals(daemon);
     if (rc == 0) {
         daemon_watch_starter(daemon);
-        rc = daemon_start_children(daemon, error);
+        rc = daemon->replay ? 0 : daemon_start_children(daemon, error);
     }
     if (rc == 0) {
         if (daemon->root && !daemon->doctor) /* a doctor reports leftovers and removes nothing */

@@ -12,6 +12,8 @@
 
 #include "base/log.h"
 #include "fabric/address.h"
+#include "launch/daemon/journal.h"
+#include "launch/daemon/replay.h"
 #include "launch/exec/plugin.h"
 
 static int open_rail(struct daemon *daemon, const struct link_set_config *links,
@@ -57,10 +59,21 @@ int daemon_open_links(struct daemon *daemon, struct link_set_config *config, str
         config->events = rail_link_events();
         config->context = daemon->rail;
     }
+    if (daemon->root != NULL && daemon->record.instance.survive_s > 0) {
+        daemon->journal = journal_create(daemon->endpoint);
+        config->events = journal_transport_events();
+        config->context = daemon->journal;
+    }
     if (rc == 0)
         daemon->links = link_set_create(config, error);
     if (daemon->links == NULL)
         return error->code ? error->code : -EIO;
+    if (daemon->replay != NULL)
+        return 0; /* attached when it is recovered */
+    if (daemon->journal != NULL) {
+        endpoint_attach(daemon->endpoint, daemon_journal_ops(daemon), daemon->journal);
+        return 0;
+    }
     if (daemon->rail == NULL) {
         endpoint_attach(daemon->endpoint, link_set_ops(), daemon->links);
         return 0;
@@ -68,6 +81,48 @@ int daemon_open_links(struct daemon *daemon, struct link_set_config *config, str
     rail_attach(daemon->rail, daemon->links);
     endpoint_attach(daemon->endpoint, rail_ops(), daemon->rail);
     return 0;
+}
+
+const struct transport_ops *daemon_journal_ops(struct daemon *daemon)
+{
+    assert(daemon->journal != NULL && daemon->rail == NULL);
+    return journal_transport_ops(daemon->journal, link_set_ops(), daemon->links);
+}
+
+/* The secret is there until the root has been opened. */
+static int begin_journal(struct daemon *daemon, struct journal_head *head, struct error *error)
+{
+    int rc = session_create(&daemon->session, error);
+
+    if (rc == 0)
+        rc = journal_open(daemon->journal, daemon->session.directory, head, 0, error);
+    if (rc == 0 && daemon->record.instance.virtual_base != NULL)
+        journal_mark(daemon->journal, daemon->record.instance.virtual_base);
+    if (rc == 0)
+        journal_start(daemon->journal, head);
+    return rc;
+}
+
+int daemon_open_journal(struct daemon *daemon, struct error *error)
+{
+    struct journal_head head = {
+        .survive_s = daemon->record.instance.survive_s,
+        .record = daemon->record, /* borrowed, as the roster */
+        .policy = daemon->policy,
+        .roster = *daemon->roster,
+        .now_ns = loop_now_ns(),
+    };
+    int rc;
+
+    link_set_addresses(daemon->links, &head.own);
+    if (daemon->replay != NULL)
+        rc = journal_open(daemon->journal, daemon->session.directory, NULL,
+                          replay_bytes(daemon->replay), error);
+    else
+        rc = begin_journal(daemon, &head, error);
+    if (rc == 0)
+        daemon_core_observe(daemon->core, &journal_core_observer, daemon->journal);
+    return rc;
 }
 
 void daemon_finish_links(struct daemon *daemon, void (*finished)(void *context))
@@ -82,5 +137,6 @@ void daemon_finish_links(struct daemon *daemon, void (*finished)(void *context))
 void daemon_close_links(struct daemon *daemon)
 {
     link_set_destroy(daemon->links);
+    journal_destroy(daemon->journal);
     rail_destroy(daemon->rail);
 }

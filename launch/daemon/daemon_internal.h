@@ -39,7 +39,9 @@
 struct core_timer;
 struct root;
 struct join_root;
+struct journal;
 struct log_file;
+struct replay;
 struct root_fabric;
 
 /* The part of a job on this node: its processes, pipes and servers. */
@@ -76,7 +78,9 @@ struct daemon {
     struct link_set *links;
     struct rail *rail; /* NULL: the links carry everything */
     struct endpoint *endpoint;
-    struct tracer *tracer; /* NULL: nothing is recorded */
+    struct tracer *tracer;   /* NULL: nothing is recorded */
+    struct journal *journal; /* root that others survive; else NULL */
+    struct replay *replay;   /* of such a root that is being recovered; else NULL */
     struct starter *starter;
     struct daemon_core *core;
     const struct allocation *roster; /* root: the initial nodes; not owned */
@@ -101,6 +105,7 @@ struct daemon {
     char jobs_name[SESSION_ID_BYTES]; /* of the jobs' namespaces; secret outside the instance */
     uint32_t helper_behind;    /* checks in a row, one per second, with a request it had not read */
     uint32_t refusals;         /* how often the parent refused a link before we joined */
+    uint8_t has_recovered;     /* the root goes on: what it began with is its own */
     uint8_t is_joiner;         /* started with a token; users may send it signals */
     struct log_file *log_file; /* NULL: it is not wanted */
     uint8_t logging;           /* a log line is being sent: nested ones go to stderr */
@@ -155,6 +160,8 @@ static inline void daemon_check_idle(struct daemon *daemon)
 void daemon_open_core(struct daemon *daemon);
 void daemon_close_core(struct daemon *daemon);
 uint64_t daemon_now_ns(void);
+/* A root whose journal has been replayed and whose links are open goes on. */
+void daemon_recover(struct daemon *daemon);
 
 /* daemon_log.c */
 /* From now on lines are logged.  What cannot be opened is an error: the file of --log. */
@@ -166,6 +173,9 @@ void daemon_log_lost(void *context, const struct ranges *places);
 /* daemon_fabric.c */
 /* Opens the transport that the instance uses and attaches the endpoint to it; sets config's events. */
 int daemon_open_links(struct daemon *daemon, struct link_set_config *config, struct error *error);
+/* At a root that others survive, links and core go through its journal. */
+int daemon_open_journal(struct daemon *daemon, struct error *error);
+const struct transport_ops *daemon_journal_ops(struct daemon *daemon);
 void daemon_finish_links(struct daemon *daemon, void (*finished)(void *context));
 void daemon_close_links(struct daemon *daemon);
 
@@ -252,6 +262,8 @@ extern const struct daemon_client_ops root_client_ops;
 /* Sends to the client that began the instance, if it is connected; clears the payload. */
 void root_send(struct daemon *daemon, uint8_t type, struct buffer *payload);
 int root_open(struct daemon *daemon, struct error *error);
+/* The root is recovered: clients have numbers after the last one. */
+void root_count_clients(struct daemon *daemon, uint32_t last_client);
 void root_close(struct daemon *daemon);
 
 #endif

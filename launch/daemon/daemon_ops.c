@@ -10,6 +10,8 @@
 #include "base/time.h"
 #include "launch/daemon/daemon_internal.h"
 #include "launch/daemon/join_root.h"
+#include "launch/daemon/journal.h"
+#include "launch/daemon/replay.h"
 #include "launch/exec/process_stat.h"
 
 /* ---- the clock ---- */
@@ -29,8 +31,9 @@ uint64_t daemon_now_ns(void)
 
 static uint64_t ops_now_ns(void *context)
 {
-    (void)context;
-    return loop_now_ns();
+    const struct daemon *daemon = context;
+
+    return daemon->journal != NULL ? journal_now_ns(daemon->journal) : loop_now_ns();
 }
 
 static void timer_over(void *context)
@@ -244,13 +247,27 @@ void daemon_open_core(struct daemon *daemon)
         .policy = daemon->policy,
         .directory = daemon->session.directory,
         .credit_piece_bytes = output_window_bytes(daemon->record.instance.places - 1) / 4,
-        .ops = &machine_ops,
-        .context = daemon,
+        .ops = daemon->replay != NULL ? replay_ops() : &machine_ops,
+        .context = daemon->replay != NULL ? (void *)daemon->replay : (void *)daemon,
     };
 
     assert(daemon->loop != NULL && daemon->core == NULL);
     open_timers(daemon);
     daemon->core = daemon_core_create(&config);
+}
+
+/* The step in which the root goes on. */
+void daemon_recover(struct daemon *daemon)
+{
+    assert(daemon->replay != NULL && daemon->journal != NULL);
+    daemon->record.range.last += hostlist_count(daemon->record.names) -
+                                 (daemon->record.range.last - daemon->record.range.first);
+    root_count_clients(daemon, replay_last_client(daemon->replay));
+    replay_hand_over(daemon->replay, &machine_ops, daemon);
+    daemon->has_recovered = 1;
+    journal_begin_recovery(daemon->journal);
+    replay_recover(daemon->replay, daemon_journal_ops(daemon), daemon->journal);
+    journal_end_recovery(daemon->journal);
 }
 
 void daemon_close_core(struct daemon *daemon)

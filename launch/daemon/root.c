@@ -55,30 +55,39 @@ static struct helper *fork_helper(struct instance_spec *spec, struct error *erro
     return helper;
 }
 
-static int root_main(struct instance_spec *spec, const struct allocation *allocation,
-                     enum instance_policy policy, int channel_fd)
+int root_live(struct root_config *config, int channel_fd)
 {
-    struct daemon daemon = {.root = root_create(channel_fd)};
+    struct daemon daemon = {.root = root_create(channel_fd), .record = config->record};
     struct error error = ERROR_NONE;
 
+    explicit_bzero(config->record.instance.secret, SECRET_BYTES);
     leave_terminal();
     helper_set_daemon(daemon_main);
-    daemon.helper = fork_helper(spec, &error);
+    daemon.helper = fork_helper(&daemon.record.instance, &error);
     if (!daemon.helper) {
         fprintf(stderr, "banyan: %s\n", error.text);
         return EXIT_FAILURE;
     }
     process_title_set("banyan-root", NULL);
-    root_record(spec, allocation, &daemon.record);
-    explicit_bzero(spec->secret, SECRET_BYTES);
-    secret_clear_stack();
-    daemon.roster = allocation;
-    daemon.policy = policy;
+    daemon.roster = config->roster;
+    daemon.policy = config->policy;
+    daemon.replay = config->replay;
     if (daemon_run(&daemon, &error) < 0) {
         fprintf(stderr, "banyan: %s\n", error.text);
         return EXIT_FAILURE;
     }
     return daemon.exit_status;
+}
+
+static int root_main(struct instance_spec *spec, const struct allocation *allocation,
+                     enum instance_policy policy, int channel_fd)
+{
+    struct root_config config = {.roster = allocation, .policy = policy};
+
+    root_record(spec, allocation, &config.record);
+    explicit_bzero(spec->secret, SECRET_BYTES);
+    secret_clear_stack();
+    return root_live(&config, channel_fd);
 }
 
 int root_fork(struct instance_spec *spec, const struct allocation *allocation,

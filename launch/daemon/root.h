@@ -9,7 +9,21 @@
 
 #include "alloc/allocation.h"
 #include "launch/job/instance.h"
+#include "launch/proto/boot.h"
 #include "launch/proto/instance_spec.h"
+
+struct replay;
+
+/* What a root begins with. */
+struct root_config {
+    struct boot_record record; /* taken */
+    const struct allocation *roster;
+    enum instance_policy policy;
+    struct replay *replay; /* NULL, or it goes on from there */
+};
+
+/* The life of the root, in its own process; returns the exit status. */
+int root_live(struct root_config *config, int channel_fd);
 
 /* Forks the root, without exec, as a child of the caller, which must not have threads or have used
  * libevent or OpenSSL.  spec and allocation describe the instance; the caller's copy of the secret is
@@ -19,5 +33,11 @@
 int root_fork(struct instance_spec *spec, const struct allocation *allocation,
               enum instance_policy policy, pid_t *ret_pid, int *ret_channel_fd,
               struct error *error);
+
+/* The same for an instance whose root has died, from the journal in its session directory (launch/daemon/journal.h):
+ * READY comes on the channel when it goes on, and it stays when the caller leaves.  Fails with one line, and
+ * without effect, if there is nothing to recover, or the root lives. */
+int root_recover_fork(const char *directory, pid_t *ret_pid, int *ret_channel_fd,
+                      struct error *error);
 
 #endif

@@ -38,6 +38,7 @@ struct root {
     struct list channels; /* struct root_client */
     struct hash_map *by_number;
     uint32_t last_client;
+    uint8_t is_recovered;
     int listen_fd; /* -1: there is only the first client */
     struct loop_watch *listen_watch;
 };
@@ -243,6 +244,8 @@ static int listen_at(struct root *root, const char *directory, struct error *err
     root->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (root->listen_fd < 0)
         return error_set(error, -errno, "cannot make the control socket: %s", strerror(errno));
+    if (root->is_recovered)
+        (void)unlink(address.sun_path); /* nobody listens there */
     mask = umask(0177);
     rc = bind(root->listen_fd, (struct sockaddr *)&address, sizeof address);
     umask(mask);
@@ -292,6 +295,28 @@ static int open_listener(struct daemon *daemon, struct error *error)
 
 /* ---- life ---- */
 
+void root_count_clients(struct daemon *daemon, uint32_t last_client)
+{
+    assert(list_is_empty(&daemon->root->channels));
+    daemon->root->last_client = last_client;
+    daemon->root->is_recovered = 1;
+}
+
+/* To the one who has recovered it. */
+static void say_ready(struct daemon *daemon)
+{
+    const struct endpoint *endpoint = daemon->endpoint;
+    struct control_ready ready = {.nodes = endpoint_population(endpoint) - 1 -
+                                           (uint32_t)ranges_count(endpoint_dead(endpoint))};
+    struct buffer payload = {0};
+
+    snprintf(ready.directory, sizeof(ready.directory), "%s", daemon->session.directory);
+    control_ready_encode(&ready, &payload);
+    ops_send(daemon, daemon->root->last_client, CONTROL_READY, payload.data, payload.length_bytes);
+    buffer_fini(&payload);
+    ops_detached(daemon);
+}
+
 int root_open(struct daemon *daemon, struct error *error)
 {
     struct root *root = daemon->root;
@@ -303,7 +328,9 @@ int root_open(struct daemon *daemon, struct error *error)
         rc = root_fabric_open(daemon, error);
     assert(list_is_empty(&root->channels)); /* the first client comes first */
     client_open(daemon, root->channel_fd);
-    if (rc == 0 && daemon->policy == INSTANCE_STAYS)
+    if (rc == 0 && daemon->replay != NULL)
+        say_ready(daemon);
+    else if (rc == 0 && daemon->policy == INSTANCE_STAYS)
         daemon_core_step(daemon->core, &event);
     return rc;
 }

@@ -13,6 +13,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -21,7 +22,9 @@
 #define SOCKET_PATH_BYTES 108 /* of struct sockaddr_un */
 #define NAME_ROOM_BYTES   24  /* for "/", a name inside and its NUL */
 #define CREATE_TRIES      8
-#define SHARED_BASE       "/dev/shm"
+#define JOURNAL_HEAD_BYTES \
+    20 /* 16 say what it is, the rest are a little-endian number of seconds */
+#define SHARED_BASE "/dev/shm"
 
 const char *session_base(const char *tmpdir)
 {
@@ -139,10 +142,30 @@ void session_hold(const char *path)
         close(fd);
 }
 
+/* Of the root of an instance that goes on without it: a process that recovers it needs what is here.  The journal
+ * (launch/daemon/journal_wire.h) begins with how long; it was last written when the root lived. */
+static int is_survived(int directory_fd)
+{
+    int fd = openat(directory_fd, "journal", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    unsigned char head[JOURNAL_HEAD_BYTES];
+    struct stat status;
+    uint64_t limit_s = 0;
+
+    if (fd < 0)
+        return 0;
+    if (read(fd, head, sizeof(head)) == (ssize_t)sizeof(head))
+        for (size_t i = sizeof(head); i-- > sizeof(head) - sizeof(uint32_t);)
+            limit_s = limit_s << 8 | head[i];
+    if (fstat(fd, &status) < 0 || time(NULL) - status.st_mtime > (time_t)limit_s)
+        limit_s = 0;
+    close(fd);
+    return limit_s > 0;
+}
+
 int session_is_left(const char *path)
 {
     int fd = open_directory(path);
-    int is_left = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0;
+    int is_left = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0 && !is_survived(fd);
 
     if (fd >= 0)
         close(fd);

@@ -60,7 +60,8 @@ struct instance_spec {
     uint32_t start_retries; /* how often an agent that failed is called again */
     uint32_t kill_grace_ms; /* between SIGTERM and SIGKILL */
     uint32_t heartbeat_ms;
-    uint32_t lease_ms; /* a node silent for half of it is lost */
+    uint32_t lease_ms;  /* a node silent for half of it is lost */
+    uint32_t survive_s; /* how long the nodes go on when the root has died; 0: not at all */
     uint8_t log_level;
     uint8_t is_doctor; /* it examines its nodes and runs no job (doctor_daemon.h) */
 };

@@ -43,6 +43,7 @@ void instance_spec_encode(const struct instance_spec *spec, struct buffer *out)
     wire_put_varint(out, spec->kill_grace_ms);
     wire_put_varint(out, spec->heartbeat_ms);
     wire_put_varint(out, spec->lease_ms);
+    wire_put_varint(out, spec->survive_s);
     wire_put_u8(out, spec->log_level);
     wire_put_u8(out, spec->is_doctor);
 }
@@ -83,6 +84,7 @@ int instance_spec_decode(struct instance_spec *ret_spec, struct wire_reader *rea
     spec.kill_grace_ms = get_number(reader, INSTANCE_SPEC_DURATION_MAX);
     spec.heartbeat_ms = get_number(reader, INSTANCE_SPEC_DURATION_MAX);
     spec.lease_ms = get_number(reader, INSTANCE_SPEC_DURATION_MAX);
+    spec.survive_s = get_number(reader, INSTANCE_SPEC_DURATION_MAX);
     spec.log_level = wire_get_u8(reader);
     spec.is_doctor = (uint8_t)get_number(reader, 1);
     if (spec.places == 0 || spec.nodes_min >= spec.places ||

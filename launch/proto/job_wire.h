@@ -108,6 +108,10 @@ enum job_message {
     /* launch/proto/run_trace.h */
     JOB_MESSAGE_TRACE, /* to the root: u32 number, struct run_trace: of a node at the end of its part */
     JOB_MESSAGE_TRACE_CLOCK, /* request to the parent: what the root's clock shows */
+    /* Where the nodes survive the root (launch/core/daemon_core_resend.c): to the root: u8 stream, u64 number, another
+     * message to the end; to a node: u8 stream, u64 number of the first that has not been taken. */
+    JOB_MESSAGE_NUMBERED,
+    JOB_MESSAGE_TAKEN,
     JOB_MESSAGE_COUNT
 };
 

@@ -13,6 +13,7 @@
 
 #include "base/buffer.h"
 #include "launch/cli/client/instance_message.h"
+#include "launch/exec/session.h"
 #include "launch/proto/control.h"
 
 /* The directory must be accessible to this user only. */
@@ -26,6 +27,14 @@ static int check_directory(const char *directory, struct error *error)
         return error_set(error, -EPERM,
                          "%s is not the session directory of an instance of this user", directory);
     return 0;
+}
+
+/* A directory that is needed, to recover the root, is not left over. */
+static const char *why_dead(const char *directory)
+{
+    return session_is_left(directory)
+               ? "its root has died; 'banyan clean' removes what it left"
+               : "its root has died; its nodes go on, and 'banyan recover' makes another root";
 }
 
 static int connect_to(const char *directory, int *ret_fd, struct error *error)
@@ -44,9 +53,7 @@ static int connect_to(const char *directory, int *ret_fd, struct error *error)
         return error_set(error, -errno, "cannot make a socket: %s", strerror(errno));
     if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
         int rc = error_set(error, -errno, "no instance runs at %s: %s", directory,
-                           errno == ECONNREFUSED
-                               ? "its root has died; 'banyan clean' removes what it left"
-                               : strerror(errno));
+                           errno == ECONNREFUSED ? why_dead(directory) : strerror(errno));
 
         close(fd);
         return rc;

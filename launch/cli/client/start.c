@@ -222,6 +222,13 @@ static int start_live(struct starting *starting, struct run_request *request, st
     return 0;
 }
 
+/* What the root has left is needed. */
+static int was_survived(const struct starting *starting)
+{
+    return starting->request->instance.survive_s > 0 && starting->is_ready &&
+           starting->root.has_ended && WIFSIGNALED(starting->root.wait_status);
+}
+
 int start_run(struct run_request *request)
 {
     struct starting starting = {.request = request};
@@ -235,6 +242,11 @@ int start_run(struct run_request *request)
         print_on_stderr(error.text);
     if (starting.detached)
         return EXIT_SUCCESS;
+    if (was_survived(&starting)) {
+        print_on_stderr("its nodes go on: 'banyan recover' makes another root, within the time of "
+                        "--survive");
+        return rc < 0 ? EXIT_STATUS_FAILED : status_of(&starting);
+    }
     if (starting.root.has_ended && WIFSIGNALED(starting.root.wait_status))
         (void)session_clean(request->instance.session, request->instance.own_tmpdir, NULL);
     if (request->instance.virtual_base != NULL)

@@ -310,6 +310,8 @@ static int choose_fabric(const struct request_settings *settings, struct instanc
         return error_set(error, -EINVAL,
                          "option --fabric: '%.80s' is not one of tcp, ofi, ofi:PROVIDER, auto",
                          fabric);
+    if (instance->fabric != NULL && instance->survive_s > 0)
+        return error_set(error, -EINVAL, "option --survive: it needs --fabric tcp");
     return 0;
 }
 
@@ -349,6 +351,7 @@ static int make_instance(const struct request_settings *settings, const struct r
         instance->start_retries = settings->start_retries;
     if (settings->patience_s > 0)
         instance->lease_ms = 2 * settings->patience_s * MS_PER_S;
+    instance->survive_s = settings->survive_s;
     instance->log_level = (uint8_t)levels[settings->verbose < 2 ? settings->verbose : 2];
     instance->banyand =
         memory_copy_string(settings->banyand != NULL ? settings->banyand : ops->banyand);

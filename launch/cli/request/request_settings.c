@@ -617,7 +617,8 @@ static const char *const start_names[] = {
     "boot",  "port-range", "fabric",          "tmpdir",        "record",     "log",
     "help",  "version",    "fabric-topology", "no-shape"};
 
-#define START_NAMES (sizeof(start_names) / sizeof(start_names[0]))
+#define SURVIVE_MAX_S (7 * 24 * 3600)
+#define START_NAMES   (sizeof(start_names) / sizeof(start_names[0]))
 
 void request_settings_make_rules(const char *const *names, size_t names_count,
                                  const struct option_rule *own, struct option_rule *rules)
@@ -643,8 +644,15 @@ const struct option_rule *request_settings_start_rules(void)
          .name = "daemonize",
          FIELD(daemonize),
          .help = "return when the instance is ready; end it with SIGTERM to its root"},
+        {.kind = OPTION_NUMBER,
+         .name = "survive",
+         .value = "SECONDS",
+         FIELD(survive_s),
+         .minimum = 1,
+         .maximum = SURVIVE_MAX_S,
+         .help = "when the root dies, go on for that long until 'banyan recover' makes another"},
         {.kind = OPTION_END}};
-    static struct option_rule rules[START_NAMES + 3];
+    static struct option_rule rules[START_NAMES + 4];
 
     request_settings_make_rules(start_names, START_NAMES, own, rules);
     return rules;

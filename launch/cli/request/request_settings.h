@@ -96,7 +96,8 @@ struct request_settings {
     int no_wait;
     int no_daemons;
     int detach;
-    int daemonize; /* of start */
+    int daemonize;      /* of start */
+    uint32_t survive_s; /* of start; 0: not given */
     const char *on_failure;
     struct option_list stage;
     int stage_binary;

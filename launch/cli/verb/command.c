@@ -32,6 +32,7 @@
 #include "launch/cli/verb/personality_verb.h"
 #include "launch/cli/verb/ps_verb.h"
 #include "launch/cli/verb/push_verb.h"
+#include "launch/cli/verb/recover_verb.h"
 #include "launch/cli/verb/stop_verb.h"
 #include "launch/cli/verb/this_machine.h"
 #include "launch/cli/verb/top_verb.h"
@@ -78,6 +79,8 @@ static const struct verb verbs[] = {
     {"run", "run a parallel program", verb_run, request_help_run, rules_of_run, "PROGRAM"},
     {"start", "start an instance in which many jobs can run", verb_start, request_help_start,
      request_settings_start_rules, NULL},
+    {"recover", "make another root for an instance whose root has died", recover_verb,
+     recover_verb_help, recover_verb_rules, NULL},
     {"stop", "end an instance and its jobs", stop_verb, stop_verb_help, stop_verb_rules, NULL},
     {"status", "show an instance: nodes, slots, jobs", ps_verb_status, ps_verb_help_status,
      ps_verb_rules_status, NULL},

@@ -43,6 +43,19 @@ static mode_t mode_of(const char *path)
     return lstat(path, &status) == 0 ? status.st_mode & 07777 : 0;
 }
 
+/* The head of a journal says for how many seconds. */
+static void is_survived(const char *directory, const char *head, int is_left, const char *name)
+{
+    char *path = memory_printf("%s/journal", directory);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    ok(fd >= 0 && write(fd, head, 20) == 20, "a journal");
+    close(fd);
+    is_int(session_is_left(directory), is_left, "%s", name);
+    unlink(path);
+    free(path);
+}
+
 /* A child holds it, then ends. */
 static void test_hold(void)
 {
@@ -68,6 +81,8 @@ static void test_hold(void)
     close(to_child[1]);
     is_int(waitpid(pid, NULL, 0), pid, "the child ends");
     ok(session_is_left(path), "then it is");
+    is_survived(path, "BANYAN-JOURNAL 1\x58\x02\0\0", 0, "unless its instance survives the root");
+    is_survived(path, "BANYAN-JOURNAL 1\0\0\0\0", 1, "which one for no time does not");
     rmdir(path);
     ok(!session_is_left(path), "what is not there is not left over");
     for (int i = 0; i < 2; i++)

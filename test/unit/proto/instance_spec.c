@@ -30,6 +30,7 @@ static void fill_instance(struct instance_spec *spec)
     spec->spares = 4095;
     spec->start_retries = 5;
     spec->lease_ms = 9000;
+    spec->survive_s = 600;
     spec->port_first = 7000;
     spec->port_last = 65535;
     spec->log_level = 3;
@@ -61,6 +62,7 @@ static void test_instance(void)
     is_uint(copy.spares, 4095, "spares");
     is_uint(copy.start_retries, 5, "calls");
     is_uint(copy.lease_ms, 9000, "lease");
+    is_uint(copy.survive_s, 600, "time without a root");
     is_uint(copy.port_first, 7000, "first port");
     is_uint(copy.port_last, 65535, "last port");
     is_uint(copy.kill_grace_ms, spec.kill_grace_ms, "grace");

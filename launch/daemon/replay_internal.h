@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Of launch/daemon/replay.c and replay_ops.c, which has the operations that are not performed again. */
+#ifndef LAUNCH_DAEMON_REPLAY_INTERNAL_H
+#define LAUNCH_DAEMON_REPLAY_INTERNAL_H
+
+#include "base/ranges.h"
+#include "launch/daemon/replay.h"
+
+struct hash_map;
+
+struct replay_timer {
+    enum daemon_timer timer;
+    uint32_t job;
+    uint64_t deadline_ns;
+};
+
+struct replay {
+    struct buffer text; /* the journal */
+    struct wire_reader reader;
+    struct journal_record record;
+    bool is_ahead; /* record has been read, and is the next one */
+    int rc;        /* of the last one read */
+    uint64_t bytes;
+    uint64_t now_ns;
+    struct addresses own;
+    struct daemon_core *core;
+    struct endpoint *endpoint;
+    struct hostlist *added;
+    struct hash_map *timers; /* struct replay_timer, by timer and job */
+    struct ranges clients;   /* that are connected */
+    uint32_t last_client;
+};
+
+const struct transport_ops *replay_transport_ops(void);
+/* What was posted from within the present step. */
+void replay_post(struct replay *replay);
+/* The connect that is being made failed at once. */
+bool replay_is_refused(struct replay *replay);
+
+#endif
