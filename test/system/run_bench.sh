@@ -16,6 +16,18 @@ is "$(grep -c ', by level of the tree:$' <<<"$out")" 5 "levels of each operation
 like "$out" 'slowest links: v[1-6] to (v[1-6]|\(root\)) [0-9.]+ us, ' "links by the names of their nodes"
 nothing_left_within 30 none "it ends with the measurement"
 
+# However it ends, so does the instance that it has started.
+for signal in KILL TERM; do
+    "$banyan" bench --virtual-nodes 3 -r 100000 --operation barrier >/dev/null 2>"$scratch/ended.err" </dev/null &
+    bench=$!
+    ours_many() { [ "$(ours | wc -l)" -gt 5 ]; }
+    until_true 60 ours_many || fail "it is under way"
+    kill -"$signal" "$bench"
+    wait "$bench" 2>/dev/null
+    is "$?" $((128 + $(kill -l "$signal"))) "SIG$signal ends it"
+    nothing_left_within 60 none "and the instance"
+done
+
 # Over several numbers of nodes, drawn; and against a run that was a thousand times as fast, or as slow.
 run "$banyan" bench --virtual-nodes 5 -r 9 --operation barrier,gather --size 64,4K --node-counts 2..4,9 --json \
     --plot "$scratch/plots" </dev/null
