@@ -27,6 +27,7 @@ void daemon_core_check(const struct daemon_core *core)
     assert(daemon_core_is_root(core) == (core->stage != NULL));
     assert(core->phase != DAEMON_LEAVING || daemon_core_is_root(core));
     assert(core->is_stepping || list_is_empty(&core->kept));
+    daemon_core_shape_check(core);
 }
 
 /* ---- events of this node ---- */

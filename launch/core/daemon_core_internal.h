@@ -92,6 +92,8 @@ static inline bool daemon_core_is_root(const struct daemon_core *core)
 void daemon_core_check(const struct daemon_core *core);
 
 /* daemon_core_shape.c: between the places by the allocation and those of the tree. */
+/* Without an order here, the roster has none either: its places would be other nodes'. */
+void daemon_core_shape_check(const struct daemon_core *core);
 /* The tree's operations get its places. */
 void daemon_core_shape_attach(struct daemon_core *core);
 /* An event of the tree or of the starter as the core sees it, which lives until fini. */

@@ -22,6 +22,14 @@ static const struct node_order *order_of(const struct daemon_core *core)
     return roster != NULL ? roster->order : core->order;
 }
 
+void daemon_core_shape_check(const struct daemon_core *core)
+{
+    const struct allocation *roster = instance_roster(core->instance);
+
+    assert(core->order != NULL || roster == NULL || roster->order == NULL);
+    assert((core->shaped_tree != NULL) == (core->order != NULL && core->tree != NULL));
+}
+
 uint32_t daemon_core_shape_listed(const struct daemon_core *core, uint32_t tree_place)
 {
     return core->order != NULL ? node_order_listed_place(order_of(core), tree_place) : tree_place;

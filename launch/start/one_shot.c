@@ -92,6 +92,7 @@ void one_shot_record(const struct boot_record *root, const struct addresses *roo
                      struct boot_record *ret_record)
 {
     one_shot_record_added(root, root_addresses, root->range, root->names, ret_record);
+    ret_record->order = node_order_copy(root->order); /* added nodes have none */
 }
 
 void one_shot_record_added(const struct boot_record *root, const struct addresses *root_addresses,

@@ -60,6 +60,44 @@ static void test_child(void)
     boot_record_fini(&root);
 }
 
+/* Positions in the tree from 1 on have the nodes n4, n5, n1, n3, n2. */
+static void test_order(void)
+{
+    static const uint32_t nodes[] = {3, 4, 0, 2, 1};
+    struct addresses addresses = {.count = 0};
+    struct boot_record root, child, copy, added;
+    struct allocation allocation;
+    struct wire_reader reader;
+    struct buffer text = {0};
+
+    allocation_init(&allocation);
+    allocation_generate(&allocation, "n", 5, 1);
+    allocation.order = node_order_create(nodes, 5);
+    boot_record_init(&root);
+    memcpy(root.instance.session, SESSION, sizeof SESSION);
+    root.instance.banyand = memory_copy_string("/sbin/banyand");
+    root.instance.places = 6;
+    root.range.last = 5;
+    boot_record_set_nodes(&root, &allocation);
+    boot_record_child(&root, &addresses, (struct range){2, 3}, &child);
+    is_string(child.name, "n5", "in a tree with an order a child has the node of its position");
+    is_uint(boot_record_listed_place(&child), 5, "and knows its place by the allocation");
+    boot_record_encode(&child, &text);
+    wire_reader_init(&reader, text.data, text.length_bytes);
+    boot_record_init(&copy);
+    is_int(boot_record_decode(&copy, &reader), 0, "the order travels with the record");
+    is_uint(node_order_node(copy.order, 2), 0, "that of its whole range");
+    boot_record_newcomer(&root, &addresses, 6, "n9", &added);
+    is_uint(boot_record_listed_place(&added), 6, "a newcomer has one place");
+    ok(added.order != NULL, "in the same kind of tree");
+    buffer_fini(&text);
+    boot_record_fini(&added);
+    boot_record_fini(&copy);
+    boot_record_fini(&child);
+    boot_record_fini(&root);
+    allocation_fini(&allocation);
+}
+
 static void encode_child(struct buffer *out)
 {
     struct boot_record root, child;
@@ -196,6 +234,7 @@ static void test_newcomer(void)
 int main(void)
 {
     test_child();
+    test_order();
     test_newcomer();
     test_round_trip();
     test_refused();
