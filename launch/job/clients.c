@@ -15,13 +15,16 @@
 
 #define FIRST_CLIENT 1u
 
+static bool has_unacked(const struct client_job *job)
+{
+    return job->unacked[0].count > 0 || job->unacked[1].count > 0;
+}
+
 static void job_check(const struct client_job *job)
 {
     assert(job->number > 0 && job->credits != NULL && job->head->head == job->head);
-    assert(job->head == job || (job->unacked_count == 0 && job->members == 0 && job->kept == NULL));
+    assert(job->head == job || (!has_unacked(job) && job->members == 0 && job->kept == NULL));
     assert(job->kept == NULL || job->owner == 0);
-    assert(job->unacked_count <= job->unacked_capacity);
-    assert(job->unacked_capacity == 0 || job->unacked_first < job->unacked_capacity);
     for (uint32_t i = 0; i < job->subscribers_count; i++)
         assert(job->subscribers[i] != job->owner); /* it has the streams already */
 }
@@ -65,7 +68,8 @@ static void job_free(struct clients *clients, struct client_job *job)
     list_remove(&job->node);
     hash_map_destroy(job->credits);
     free(job->subscribers);
-    free(job->unacked);
+    for (uint32_t i = 0; i < CLIENTS_STREAMS; i++)
+        clients_unacked_fini(&job->unacked[i]);
     clients_kept_destroy(job->kept);
     free(job);
 }
@@ -160,49 +164,33 @@ static void credit_add(struct clients *clients, uint32_t number, uint32_t place,
     }
 }
 
-static void unacked_push(const struct client_job *of, uint32_t place, uint32_t bytes)
+/* The client has written bytes of a stream: the daemons they came from may send as many more. */
+static void unacked_release(struct clients *clients, struct client_job *job, uint8_t stream,
+                            uint64_t bytes)
 {
-    struct client_job *job = of->head;
+    struct unacked part;
 
-    if (job->unacked_count == job->unacked_capacity) {
-        uint32_t capacity = job->unacked_capacity > 0 ? 2 * job->unacked_capacity : 16;
-        struct unacked *grown = memory_allocate(capacity * sizeof(*grown));
-
-        for (uint32_t i = 0; i < job->unacked_count; i++)
-            grown[i] = job->unacked[(job->unacked_first + i) % job->unacked_capacity];
-        free(job->unacked);
-        job->unacked = grown;
-        job->unacked_first = 0;
-        job->unacked_capacity = capacity;
+    while (clients_unacked_take(&job->unacked[stream == 2], bytes, &part)) {
+        credit_add(clients, part.job, part.place, part.bytes);
+        bytes -= part.bytes;
     }
-    job->unacked[(job->unacked_first + job->unacked_count++) % job->unacked_capacity] =
-        (struct unacked){.job = of->number, .place = place, .bytes = bytes};
     job_check(job);
 }
 
-/* The client has written bytes: the daemons they came from may send as many more. */
-static void unacked_release(struct clients *clients, struct client_job *job, uint64_t bytes)
+static void said_written(struct clients *clients, struct client_job *job,
+                         struct wire_reader *reader)
 {
-    while (bytes > 0 && job->unacked_count > 0) {
-        struct unacked *oldest = &job->unacked[job->unacked_first];
-        uint32_t part = bytes < oldest->bytes ? (uint32_t)bytes : oldest->bytes;
+    uint32_t bytes;
+    uint8_t stream = control_get_written(reader, &bytes);
 
-        credit_add(clients, oldest->job, oldest->place, part);
-        bytes -= part;
-        oldest->bytes -= part;
-        if (oldest->bytes > 0)
-            continue;
-        job->unacked_first = (job->unacked_first + 1) % job->unacked_capacity;
-        job->unacked_count--;
-    }
-    job_check(job);
+    unacked_release(clients, job, stream, bytes);
 }
 
 int clients_wait(const struct clients *clients, uint32_t number)
 {
     const struct client_job *job = job_find(clients, number);
 
-    return job != NULL && job->head->unacked_count > 0;
+    return job != NULL && has_unacked(job->head);
 }
 
 /* ---- clients that come and go ---- */
@@ -229,7 +217,8 @@ static void unsubscribe_client(struct client_job *job, uint32_t client)
 static void disown_job(struct clients *clients, struct client_job *job)
 {
     job->owner = 0;
-    unacked_release(clients, job, UINT64_MAX);
+    unacked_release(clients, job, 1, UINT64_MAX);
+    unacked_release(clients, job, 2, UINT64_MAX);
 }
 
 /* Numbers of the jobs of a family that have not ended, the youngest last; returns how many. */
@@ -495,7 +484,7 @@ static void said_of_job(struct clients *clients, struct client *client, uint8_t 
         break;
     case CONTROL_OUTPUT_ACK:
         if (is_own)
-            unacked_release(clients, job, control_get_number(reader));
+            said_written(clients, job, reader);
         break;
     case CONTROL_SUBSCRIBE:
         said_subscribe(clients, client, job);
@@ -541,12 +530,14 @@ void clients_output(struct clients *clients, uint32_t place, const void *data, s
     struct wire_reader reader;
     struct job_event event = {.kind = JOB_EVENT_OUTPUT};
     struct client_job *job;
+    uint8_t stream;
 
     wire_reader_init(&reader, data, bytes);
     event.job = control_get_job(&reader);
     if (wire_left(&reader) < JOB_OUTPUT_HEADER_BYTES)
         return;
     event.number = (int64_t)(wire_left(&reader) - JOB_OUTPUT_HEADER_BYTES);
+    stream = control_get_output_stream(&reader);
     job = job_find(clients, event.job);
     if (job == NULL)
         return; /* already reported */
@@ -554,7 +545,8 @@ void clients_output(struct clients *clients, uint32_t place, const void *data, s
     if (job->head->kept != NULL)
         clients_kept_add(job->head->kept, data, bytes);
     if (job->head->owner != 0 && event.number > 0)
-        unacked_push(job, place, (uint32_t)event.number);
+        clients_unacked_push(&job->head->unacked[stream == 2],
+                             &(struct unacked){job->number, place, (uint32_t)event.number});
     else
         credit_add(clients, job->number, place, (uint32_t)event.number);
     clients->ops.step(clients->context, &event);

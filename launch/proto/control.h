@@ -216,7 +216,12 @@ int control_waits_decode(char **ret_why, struct wire_reader *reader);
 /* What messages about a job begin with; 0: of no job. */
 void control_put_job(uint32_t job, struct buffer *out);
 uint32_t control_get_job(struct wire_reader *reader);
-/* What follows it in CONTROL_SIGNAL, _OUTPUT_ACK and _STDIN_ACK. */
+/* What follows it in CONTROL_OUTPUT: only the stream of it. */
+uint8_t control_get_output_stream(struct wire_reader *reader);
+/* What follows it in CONTROL_OUTPUT_ACK; get returns the stream, 1 or 2. */
+void control_put_written(uint8_t stream, uint32_t bytes, struct buffer *out);
+uint8_t control_get_written(struct wire_reader *reader, uint32_t *ret_bytes);
+/* What follows it in CONTROL_SIGNAL and _STDIN_ACK. */
 void control_put_number(uint32_t number, struct buffer *out);
 uint32_t control_get_number(struct wire_reader *reader);
 void control_text_encode(uint8_t level, const char *text, struct buffer *out);

@@ -253,7 +253,7 @@ static void set_reading(struct direct *direct, bool reads)
                 loop_watch_set(direct->children[i].streams[s].watch, reads ? LOOP_READ : 0);
 }
 
-static void on_written(void *context, size_t bytes)
+static void on_written(void *context, const size_t bytes[2])
 {
     struct direct *direct = context;
 

@@ -239,19 +239,28 @@ void front_end_watch_reader(struct front_end *front)
 
 /* ---- output ---- */
 
-static void on_written(void *context, size_t bytes)
+static void acknowledge(struct front_end *front, uint8_t stream, size_t bytes)
 {
-    struct front_end *front = context;
     struct buffer payload = {0};
 
     assert(bytes <= UINT32_MAX);
+    if (bytes == 0 || front->channel == NULL)
+        return;
+    control_put_written(stream, (uint32_t)bytes, &payload);
+    front_end_send(front, CONTROL_OUTPUT_ACK, payload.data, payload.length_bytes);
+    buffer_fini(&payload);
+}
+
+static void on_written(void *context, const size_t bytes[2])
+{
+    struct front_end *front = context;
+
     front->reader_moved = 1;
     if (front->tasks != NULL) {
         task_run_print(front->tasks);
-    } else if (bytes > 0 && front->channel != NULL) {
-        control_put_number((uint32_t)bytes, &payload);
-        front_end_send(front, CONTROL_OUTPUT_ACK, payload.data, payload.length_bytes);
-        buffer_fini(&payload);
+    } else {
+        acknowledge(front, 1, bytes[0]);
+        acknowledge(front, 2, bytes[1]);
     }
     front_end_check_gone(front);
 }

@@ -85,7 +85,7 @@ void front_end_tasks_output(struct front_end *front, const struct control_output
                                                                 .data_bytes = bytes});
     if (bytes == 0)
         return;
-    control_put_number((uint32_t)bytes, &payload);
+    control_put_written(output->stream, (uint32_t)bytes, &payload);
     front_end_send(front, CONTROL_OUTPUT_ACK, payload.data, payload.length_bytes);
     buffer_fini(&payload);
 }

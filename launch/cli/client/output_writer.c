@@ -46,7 +46,8 @@ struct sink {
     struct loop_timer *timer; /* of the oldest piece held back */
     struct buffer ready;
     size_t ready_written_bytes;
-    size_t ready_put_bytes; /* of put bytes in ready that were not reported as written */
+    size_t ready_put_bytes
+        [2]; /* of each stream's put bytes in ready that were not reported as written */
     struct list held;
     size_t held_bytes;
     uint32_t held_count;
@@ -203,7 +204,7 @@ static void sink_accept(struct sink *sink, const struct output_piece *output)
         sink_append_labelled(sink, output);
     else
         buffer_append(&sink->ready, output->data, output->data_bytes);
-    sink->ready_put_bytes += output->data_bytes;
+    sink->ready_put_bytes[output->stream - 1] += output->data_bytes;
     sink_follow_line(sink, output);
 }
 
@@ -313,10 +314,13 @@ static void sink_drop(struct sink *sink)
     struct list_link *node;
 
     while ((node = list_first(&sink->held)) != NULL) {
+        struct piece *piece = list_entry(node, struct piece, node);
+
         list_remove(node);
-        free(list_entry(node, struct piece, node));
+        /* Reported as written by the next flush. */
+        sink->ready_put_bytes[piece->output.stream - 1] += piece->output.data_bytes;
+        free(piece);
     }
-    sink->ready_put_bytes += sink->held_bytes; /* reported as written by the next flush */
     sink->held_bytes = 0;
     sink->held_count = 0;
     sink->line_open = 0;
@@ -362,18 +366,21 @@ static size_t sink_write(struct sink *sink)
     return written;
 }
 
-/* The number of put bytes among those written: in proportion, all of them at the end. */
-static size_t sink_count_written(struct sink *sink, size_t written_bytes)
+/* Adds the number of put bytes among those written: in proportion, all of them at the end. */
+static void sink_count_written(struct sink *sink, size_t written_bytes, size_t put_bytes[2])
 {
     size_t left = sink_left(sink);
-    size_t put_bytes = sink->ready_put_bytes;
 
-    if (left > 0)
-        put_bytes =
-            (size_t)((double)put_bytes * (double)written_bytes / (double)(written_bytes + left));
-    assert(put_bytes <= sink->ready_put_bytes);
-    sink->ready_put_bytes -= put_bytes;
-    return put_bytes;
+    for (int i = 0; i < 2; i++) {
+        size_t bytes = sink->ready_put_bytes[i];
+
+        if (left > 0)
+            bytes =
+                (size_t)((double)bytes * (double)written_bytes / (double)(written_bytes + left));
+        assert(bytes <= sink->ready_put_bytes[i]);
+        sink->ready_put_bytes[i] -= bytes;
+        put_bytes[i] += bytes;
+    }
 }
 
 static void sink_trim(struct sink *sink)
@@ -413,7 +420,7 @@ static void sink_wait(struct sink *sink)
 static void writer_flush(void *context)
 {
     struct output_writer *writer = context;
-    size_t put_bytes = 0;
+    size_t put_bytes[2] = {0, 0};
     size_t written_bytes = 0;
     struct list_link *link, *last = list_last(&writer->busy);
 
@@ -426,11 +433,11 @@ static void writer_flush(void *context)
         list_remove(link);
         written = sink_write(sink);
         written_bytes += written;
-        put_bytes += sink_count_written(sink, written);
+        sink_count_written(sink, written, put_bytes);
         sink_trim(sink);
         sink_wait(sink);
     }
-    if (written_bytes > 0 || put_bytes > 0)
+    if (written_bytes > 0 || put_bytes[0] + put_bytes[1] > 0)
         writer->events->written(writer->context, put_bytes);
 }
 
@@ -558,7 +565,7 @@ static void writer_fold(struct output_writer *writer, struct sink *sink,
     const struct output_fold_source source = {
         .job = output->job, .rank = output->rank, .stream = output->stream};
 
-    sink->ready_put_bytes += output->data_bytes;
+    sink->ready_put_bytes[output->stream - 1] += output->data_bytes;
     output_fold_put(writer->fold, &source, output->time_ns, output->data, output->data_bytes);
 }
 
@@ -610,7 +617,7 @@ void output_writer_put(struct output_writer *writer, const struct output_piece *
     sink = sink_of_output(writer, output);
     sink_check(sink);
     if (sink->failed || writer->discarding || is_left_out(writer, output))
-        sink->ready_put_bytes += output->data_bytes;
+        sink->ready_put_bytes[output->stream - 1] += output->data_bytes;
     else if (writer->fold != NULL)
         writer_fold(writer, sink, output);
     else

@@ -55,8 +55,9 @@ struct output_route {
 };
 
 struct output_writer_events {
-    /* That many of the put bytes have been written (0: only our own messages) or dropped. */
-    void (*written)(void *context, size_t bytes);
+    /* That many of the put bytes of streams 1 and 2 have been written (0: only our own messages) or
+     * dropped. */
+    void (*written)(void *context, const size_t bytes[2]);
     /* stdout or stderr can no longer be written; further output to it is dropped and reported as
      * written.  Called once for each. */
     void (*failed)(void *context, const struct error *error);

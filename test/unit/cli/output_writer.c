@@ -29,6 +29,7 @@ struct bench {
     struct buffer seen;
     size_t put_bytes;
     size_t told_bytes;
+    size_t told_stderr_bytes; /* of these */
     int failures;
     struct error failure;
     int read_while_waiting;
@@ -45,11 +46,12 @@ static void read_all(int fd, struct buffer *seen)
     }
 }
 
-static void on_written(void *context, size_t bytes)
+static void on_written(void *context, const size_t bytes[2])
 {
     struct bench *bench = context;
 
-    bench->told_bytes += bytes;
+    bench->told_bytes += bytes[0] + bytes[1];
+    bench->told_stderr_bytes += bytes[1];
     if (output_writer_queued(bench->writer) == 0)
         loop_stop(bench->loop);
 }
@@ -361,6 +363,31 @@ static void test_slow_reader(void)
     run_for(&bench, LONG_MS);
     is_uint(bench.told_bytes, bench.put_bytes, "what is discarded is told, too");
     is_uint(output_writer_queued(bench.writer), 0, "nothing is queued after it");
+    free(data);
+    bench_close(&bench);
+}
+
+/* What the one stream owes is not reported as written by what the other has written. */
+static void test_slow_reader_of_one(void)
+{
+    struct bench bench;
+    char *data = memory_allocate(LARGE_BYTES + 1);
+
+    memset(data, '\n', LARGE_BYTES);
+    data[LARGE_BYTES] = '\0';
+    bench_open(&bench, 0, 1);
+    put(&bench, 0, 1, data);
+    put(&bench, 1, 2, "stderr\n");
+    run_for(&bench, 20);
+    is_uint(bench.told_stderr_bytes, 7, "stderr is written though nobody reads stdout");
+    ok(bench.told_bytes < LARGE_BYTES / 2, "which is not told as written");
+    put(&bench, 1, 2, "again\n");
+    run_for(&bench, 20);
+    is_uint(bench.told_stderr_bytes, 13, "again");
+    output_writer_discard(bench.writer);
+    run_for(&bench, LONG_MS);
+    is_uint(bench.told_bytes, bench.put_bytes, "at last all of it is");
+    is_uint(bench.told_stderr_bytes, 13, "each of its stream");
     free(data);
     bench_close(&bench);
 }
@@ -724,6 +751,7 @@ int main(void)
     test_long_line();
     test_messages();
     test_slow_reader();
+    test_slow_reader_of_one();
     test_reader_gone();
     test_files();
     test_socket();

@@ -51,7 +51,7 @@ static void on_failed(void *context, const char *text)
     buffer_printf(&((struct world *)context)->calls, "failed: %s ", text);
 }
 
-static void on_written(void *context, size_t bytes)
+static void on_written(void *context, const size_t bytes[2])
 {
     struct world *world = context;
 

@@ -212,6 +212,8 @@ static void run(uint32_t client, uint32_t request)
     run_with(client, request, 0);
 }
 
+static uint8_t acked_stream = 1;
+
 static void of_job(uint32_t client, uint8_t type, const char *name, uint32_t job,
                    const uint32_t *number)
 {
@@ -219,10 +221,14 @@ static void of_job(uint32_t client, uint8_t type, const char *name, uint32_t job
 
     line("client %u -> root: %s of job %u", client, name, job);
     wire_put_u32(&payload, job);
-    if (number != NULL)
+    if (type == CONTROL_OUTPUT_ACK)
+        control_put_written(acked_stream, *number, &payload);
+    else if (number != NULL)
         wire_put_u32(&payload, *number);
     say(client, type, &payload);
 }
+
+static uint8_t output_stream = 1;
 
 static void output(uint32_t place, uint32_t job, const char *text)
 {
@@ -231,7 +237,7 @@ static void output(uint32_t place, uint32_t job, const char *text)
     line("place %u -> root: OUTPUT of job %u", place, job);
     wire_put_u32(&payload, job);
     wire_put_u32(&payload, 0);
-    wire_put_u8(&payload, 1);
+    wire_put_u8(&payload, output_stream);
     wire_put_u64(&payload, 0);
     wire_put_u32(&payload, place);
     buffer_append_string(&payload, text);
@@ -287,6 +293,32 @@ static void happens(const char *expected, const char *what)
 }
 
 /* ---- tests ---- */
+
+/* Nobody reads stdout, of which there is more; what others write to stderr comes back to them. */
+static void test_streams(void)
+{
+    const uint32_t written = 6;
+
+    begin();
+    hello(2, CONTROL_VERSION, 0);
+    run(2, 1);
+    output(1, 1, "stdout that nobody reads");
+    output_stream = 2;
+    output(2, 1, "stderr");
+    output_stream = 1;
+    buffer_clear(&trace);
+    acked_stream = 2;
+    of_job(2, CONTROL_OUTPUT_ACK, "OUTPUT_ACK", 1, &written);
+    of_job(2, CONTROL_OUTPUT_ACK, "OUTPUT_ACK", 1, &written); /* more than there is */
+    acked_stream = 1;
+    of_job(2, CONTROL_OUTPUT_ACK, "OUTPUT_ACK", 1, &written);
+    happens("client 2 -> root: OUTPUT_ACK of job 1\n"
+            "root -> place 2: credit of job 1 for 6 bytes\n"
+            "client 2 -> root: OUTPUT_ACK of job 1\n"
+            "client 2 -> root: OUTPUT_ACK of job 1\n"
+            "root -> place 1: credit of job 1 for 6 bytes\n",
+            "each stream gives its own places credit");
+}
 
 static void test_two_jobs(void)
 {
@@ -622,6 +654,7 @@ int main(void)
     test_waits();
     allocation_init(&roster);
     allocation_generate(&roster, "n", 2, 4);
+    test_streams();
     test_two_jobs();
     test_detach();
     test_family();

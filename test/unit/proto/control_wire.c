@@ -197,6 +197,20 @@ static void test_failed(void)
     buffer_fini(&bytes);
 }
 
+static void test_written(void)
+{
+    struct buffer bytes = {0};
+    struct wire_reader reader;
+    uint32_t written = 0;
+
+    control_put_written(2, 77, &bytes);
+    reader = reader_of(&bytes, bytes.length_bytes);
+    is_uint(control_get_written(&reader, &written), 2, "the stream of what was written");
+    is_uint(written, 77, "and how much");
+    is_int(wire_finish(&reader), 0, "and no more");
+    buffer_fini(&bytes);
+}
+
 static void test_number(void)
 {
     struct buffer bytes = {0};
@@ -255,6 +269,7 @@ int main(void)
     test_run();
     test_failed();
     test_number();
+    test_written();
     test_request();
     return done_testing();
 }
