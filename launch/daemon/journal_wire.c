@@ -10,6 +10,7 @@
 
 #include "base/address_wire.h"
 #include "base/message.h"
+#include "launch/exec/session_about.h"
 
 #define RECORD_BYTES_MAX (FRAME_PAYLOAD_BYTES_MAX + 1024 * 1024)
 #define TEXT_BYTES_MAX   (1024u * 1024)
@@ -23,6 +24,7 @@ void journal_head_encode(const struct journal_head *head, struct buffer *out)
     assert(head->record.place == 0);
     buffer_append(out, JOURNAL_MAGIC, JOURNAL_MAGIC_BYTES);
     wire_put_u32(out, head->survive_s);
+    wire_put_string(out, session_about_version());
     boot_record_encode(&head->record, &text);
     wire_put_bytes(out, text.data, text.length_bytes);
     explicit_bzero(text.data, text.length_bytes); /* the secret */
@@ -55,14 +57,17 @@ static bool get_magic(struct wire_reader *reader)
 
 int journal_head_decode(struct journal_head *ret_head, struct wire_reader *reader)
 {
+    char version[SESSION_ABOUT_BYTES];
     struct wire_reader part;
     bool is_ours = get_magic(reader);
     int rc;
 
     *ret_head = (struct journal_head){.survive_s = wire_get_u32(reader)};
+    wire_get_string_into(reader, version, sizeof(version));
     boot_record_init(&ret_head->record);
     allocation_init(&ret_head->roster);
-    if (!is_ours)
+    /* Another version may not do the same with it. */
+    if (!is_ours || wire_status(reader) < 0 || strcmp(version, session_about_version()) != 0)
         return -EBADMSG;
     part = get_part(reader);
     if (wire_status(reader) < 0 || boot_record_decode(&ret_head->record, &part) < 0)

@@ -3,7 +3,7 @@
  * The journal of a root that can be recovered (launch/daemon/journal.h): what its endpoint and its core were given,
  * in order.  Numbers as base/wire.h:
  *
- *     "BANYAN-JOURNAL 1" | u32 how long others survive it, in seconds
+ *     "BANYAN-JOURNAL 1" | u32 how long others survive it, in seconds | string version of banyan
  *     v length, boot record of place 0 | v length, u8 policy, roster, addresses, u64 now_ns
  *     v length, record: u8 kind | u64 now_ns | what its kind has
  *     ...

@@ -19,6 +19,19 @@
 
 #define FIRST_CLIENT 1u
 
+static int read_head(struct replay *replay, const char *path, struct journal_head *ret_head,
+                     struct error *error)
+{
+    int rc = journal_head_decode(ret_head, &replay->reader);
+
+    if (rc == 0)
+        return 0;
+    journal_head_fini(ret_head);
+    return error_set(
+        error, rc,
+        "%s is not a journal of this version of banyan: the same that wrote it is needed", path);
+}
+
 struct replay *replay_open(const char *directory, struct journal_head *ret_head,
                            struct error *error)
 {
@@ -33,8 +46,8 @@ struct replay *replay_open(const char *directory, struct journal_head *ret_head,
                   directory);
     else if (rc < 0)
         error_set(error, rc, "cannot read %s: %s", path, strerror(-rc));
-    else if (journal_head_decode(ret_head, &replay->reader) < 0)
-        rc = error_set(error, -EBADMSG, "%s is not a journal of this version of banyan", path);
+    else
+        rc = read_head(replay, path, ret_head, error);
     free(path);
     replay->timers = hash_map_create();
     replay->bytes = replay->text.length_bytes - wire_left(&replay->reader);

@@ -68,6 +68,11 @@ static void test_head(void)
     wire_reader_init(&reader, text.data, text.length_bytes);
     is_int(journal_head_decode(&again, &reader), -EBADMSG, "nor something else");
     journal_head_fini(&again);
+    text.data[3] ^= 1;
+    text.data[JOURNAL_MAGIC_BYTES + sizeof(uint32_t) + 2] ^= 1;
+    wire_reader_init(&reader, text.data, text.length_bytes);
+    is_int(journal_head_decode(&again, &reader), -EBADMSG, "nor that of another version");
+    journal_head_fini(&again);
     journal_head_fini(&head);
     buffer_fini(&text);
 }
