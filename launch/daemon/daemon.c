@@ -108,7 +108,7 @@ static int open_node(struct daemon *daemon, const struct endpoint_config *config
     const struct instance_spec *instance = &daemon->record.instance;
 
     assert(daemon->core != NULL && daemon->endpoint == NULL);
-    if (instance->record != NULL) {
+    if (instance->record != NULL && daemon->replay == NULL) { /* which ends with the first root */
         daemon->tracer = tracer_open(instance->record, instance->session, config, error);
         if (daemon->tracer == NULL)
             return error->code;
@@ -135,8 +135,15 @@ static uint16_t root_port(const struct boot_record *record)
 /* The others seek it where the dead root listened. */
 static int replay_tree(struct daemon *daemon, struct link_set_config *config, struct error *error)
 {
+    struct instance_spec *instance = &daemon->record.instance;
+    char *log = instance->log;
+    int rc;
+
     config->port_first = config->port_last = replay_port(daemon->replay);
-    return replay_run(daemon->replay, daemon->core, daemon->endpoint, daemon->record.names, error);
+    instance->log = NULL; /* it has been logged */
+    rc = replay_run(daemon->replay, daemon->core, daemon->endpoint, daemon->record.names, error);
+    instance->log = log;
+    return rc;
 }
 
 static int open_tree(struct daemon *daemon, struct error *error)

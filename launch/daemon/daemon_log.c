@@ -69,6 +69,7 @@ static char *path_of(const struct daemon *daemon, uint32_t place, const char *na
 int daemon_log_open(struct daemon *daemon, struct error *error)
 {
     const struct instance_spec *instance = &daemon->record.instance;
+    char root[32] = "root"; /* one that is recovered has another file */
     char *path;
 
     assert(daemon->log_file == NULL);
@@ -77,8 +78,10 @@ int daemon_log_open(struct daemon *daemon, struct error *error)
         return 0;
     }
     log_set_sink(log_line, daemon, LOG_LEVEL_DEBUG);
+    if (daemon->replay != NULL)
+        snprintf(root, sizeof(root), "root-%d", (int)getpid());
     path = path_of(daemon, daemon->record.place,
-                   daemon->record.place > 0 ? daemon->record.name : "root");
+                   daemon->record.place > 0 ? daemon->record.name : root);
     daemon->log_file = log_file_open(path, error);
     free(path);
     if (daemon->log_file == NULL)

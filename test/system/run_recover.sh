@@ -72,7 +72,8 @@ complete_tail() {
     complete "$1.tail" "$2"
 }
 
-start_instance --survive 600
+mkdir "$scratch/log"
+start_instance --survive 600 --log "$scratch/log"
 ok "an instance that survives its root is ready" test -S "$dir/control"
 is "$(stat -c %a "$dir/journal")" 600 "its journal is its user's only"
 refuses 125 "the root of the instance at .* lives: there is nothing to recover" \
