@@ -37,7 +37,7 @@
  * heartbeat. */
 #define CALM_HEARTBEATS  4
 #define CALM_LEASE_PARTS 30
-#define CALM_ROUND       4
+#define CALM_ROUND       12
 
 static uint64_t earlier_ns(uint64_t a, uint64_t b)
 {

@@ -24,7 +24,7 @@ void daemon_core_check(const struct daemon_core *core)
     assert(core->instance != NULL);
     assert(daemon_core_is_root(core) == (core->clients != NULL));
     assert(daemon_core_is_root(core) == (core->stalls != NULL));
-    assert(daemon_core_is_root(core) == (core->stage != NULL));
+    assert(daemon_core_is_root(core) == (core->root->stage != NULL));
     assert(core->phase != DAEMON_LEAVING || daemon_core_is_root(core));
     assert(core->is_stepping || list_is_empty(&core->kept));
     daemon_core_shape_check(core);
@@ -219,11 +219,11 @@ static void on_complete(struct daemon_core *core, const struct daemon_event *eve
 
     (void)event;
     if (!core->was_complete)
-        core->complete_ns = core->ops->now_ns(core->context);
+        core->root->complete_ns = core->ops->now_ns(core->context);
     core->was_complete = true;
     daemon_core_job(core, &complete);
     if (instance_is_up(core->instance))
-        stage_root_up(core->stage);
+        stage_root_up(core->root->stage);
 }
 
 static void on_broadcast(struct daemon_core *core, const struct daemon_event *event)
@@ -448,7 +448,7 @@ static void handle_shaped(struct daemon_core *core, const struct daemon_event *e
 
 static void run_handler(struct daemon_core *core, const struct daemon_event *event)
 {
-    if (core->order == NULL)
+    if (core->shape == NULL)
         handle_event(core, event);
     else
         handle_shaped(core, event);
@@ -464,8 +464,8 @@ static void run_kept(struct daemon_core *core)
 
 void daemon_core_step(struct daemon_core *core, const struct daemon_event *event)
 {
-    if (core->observer != NULL)
-        core->observer->begins(core->observer_context, event, core->is_stepping);
+    if (core->root->observer != NULL)
+        core->root->observer->begins(core->root->observer_context, event, core->is_stepping);
     if (core->is_stepping) {
         daemon_core_keep_event(core, event);
         return;
@@ -478,16 +478,16 @@ void daemon_core_step(struct daemon_core *core, const struct daemon_event *event
     run_kept(core);
     core->is_stepping = false;
     daemon_core_check(core);
-    if (core->observer != NULL)
-        core->observer->ends(core->observer_context);
+    if (core->root->observer != NULL)
+        core->root->observer->ends(core->root->observer_context);
 }
 
 void daemon_core_observe(struct daemon_core *core, const struct daemon_core_observer *observer,
                          void *context)
 {
-    assert(!core->is_stepping);
-    core->observer = observer;
-    core->observer_context = context;
+    assert(!core->is_stepping && daemon_core_is_root(core));
+    core->root->observer = observer;
+    core->root->observer_context = context;
 }
 
 void daemon_core_hand_over(struct daemon_core *core, const struct daemon_ops *ops, void *context)
@@ -499,6 +499,8 @@ void daemon_core_hand_over(struct daemon_core *core, const struct daemon_ops *op
 
 /* ---- life ---- */
 
+static struct core_root no_root;
+
 struct daemon_core *daemon_core_create(const struct daemon_core_config *config)
 {
     struct daemon_core *core = memory_allocate_zeroed(sizeof(*core));
@@ -509,9 +511,10 @@ struct daemon_core *daemon_core_create(const struct daemon_core_config *config)
     core->spec = config->spec;
     core->range = config->range;
     core->place = config->place;
-    core->order = config->order;
-    list_init(&core->pullers);
-    list_init(&core->flows);
+    daemon_core_shape_open(core, config->order);
+    core->root = daemon_core_is_root(core) ? memory_allocate_zeroed(sizeof(*core->root)) : &no_root;
+    list_init(&core->root->pullers);
+    list_init(&core->root->flows);
     daemon_core_input_open(core);
     daemon_core_request_open(core);
     daemon_core_activity_open(core);
@@ -536,7 +539,7 @@ void daemon_core_attach(struct daemon_core *core, const struct daemon_tree_ops *
     assert(core->tree == NULL && ops != NULL);
     core->tree = ops;
     core->tree_context = tree;
-    if (core->order != NULL)
+    if (core->shape != NULL)
         daemon_core_shape_attach(core);
 }
 
@@ -562,12 +565,14 @@ void daemon_core_destroy(struct daemon_core *core)
     daemon_core_resend_close(core);
     names_destroy(core->names);
     ranges_fini(&core->lost);
-    ranges_fini(&core->early_losses);
+    daemon_core_shape_close(core);
     stall_report_destroy(core->stalls);
     clients_destroy(core->clients);
     instance_destroy(core->instance);
     hash_map_destroy(core->requests);
-    hash_map_destroy(core->notices);
+    hash_map_destroy(core->root->notices);
+    if (core->root != &no_root)
+        free(core->root);
     free(core);
 }
 

@@ -148,7 +148,7 @@ int daemon_core_activity_reply(struct daemon_core *core, const struct daemon_eve
 {
     struct list_link *node, *spare;
 
-    list_for_each(&core->activities, node, spare)
+    list_for_each(&core->root->activities, node, spare)
     {
         struct activity_inquiry *inquiry = list_entry(node, struct activity_inquiry, node);
         void *place = hash_map_remove_u64(inquiry->asked, event->id);
@@ -167,7 +167,7 @@ static void set_timer(struct daemon_core *core)
     uint64_t next_ns = UINT64_MAX;
     struct list_link *node, *spare;
 
-    list_for_each(&core->activities, node, spare)
+    list_for_each(&core->root->activities, node, spare)
     {
         uint64_t due_ns = list_entry(node, struct activity_inquiry, node)->due_ns;
 
@@ -183,7 +183,7 @@ void daemon_core_activity_due(struct daemon_core *core)
     uint64_t now_ns = core->ops->now_ns(core->context);
     struct list_link *node, *spare;
 
-    list_for_each(&core->activities, node, spare)
+    list_for_each(&core->root->activities, node, spare)
     {
         struct activity_inquiry *inquiry = list_entry(node, struct activity_inquiry, node);
 
@@ -197,7 +197,7 @@ static struct activity_inquiry *inquiry_of(const struct daemon_core *core, uint3
 {
     struct list_link *node, *spare;
 
-    list_for_each(&core->activities, node, spare)
+    list_for_each(&core->root->activities, node, spare)
     {
         struct activity_inquiry *inquiry = list_entry(node, struct activity_inquiry, node);
 
@@ -229,7 +229,7 @@ void daemon_core_activity_client(struct daemon_core *core, uint32_t client, uint
     inquiry->due_ns = core->ops->now_ns(core->context) + ANSWER_MS * NS_PER_MS;
     inquiry->asked = hash_map_create();
     instance_job_places(core->instance, job, UINT32_MAX, &inquiry->places);
-    list_append(&core->activities, &inquiry->node);
+    list_append(&core->root->activities, &inquiry->node);
     set_timer(core);
     inquiry_go_on(core, inquiry);
 }
@@ -245,13 +245,13 @@ void daemon_core_activity_gone(struct daemon_core *core, uint32_t client)
 
 void daemon_core_activity_open(struct daemon_core *core)
 {
-    list_init(&core->activities);
+    list_init(&core->root->activities);
 }
 
 void daemon_core_activity_close(struct daemon_core *core)
 {
     struct list_link *node;
 
-    while ((node = list_first(&core->activities)) != NULL)
+    while ((node = list_first(&core->root->activities)) != NULL)
         inquiry_free(list_entry(node, struct activity_inquiry, node));
 }

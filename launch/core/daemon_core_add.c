@@ -76,7 +76,7 @@ static void addition_free(struct addition *addition)
 /* The one that is carried out, or NULL. */
 static struct addition *first_addition(const struct daemon_core *core)
 {
-    struct list_link *node = list_first(&core->additions);
+    struct list_link *node = list_first(&core->root->additions);
 
     return node != NULL ? list_entry(node, struct addition, node) : NULL;
 }
@@ -195,7 +195,7 @@ static int check_others(const struct daemon_core *core, const struct hostlist *n
     struct list_link *node, *spare;
     char name[HOST_NAME_BYTES_MAX + 1];
 
-    list_for_each(&core->additions, node, spare)
+    list_for_each(&core->root->additions, node, spare)
     {
         const struct addition *other = list_entry(node, struct addition, node);
 
@@ -228,7 +228,7 @@ int daemon_core_add_nodes(struct daemon_core *core, uint32_t client, uint32_t re
     addition->request = request;
     addition->nodes = *nodes;
     *nodes = (struct allocation){.names = NULL};
-    list_append(&core->additions, &addition->node); /* goes on at the end of this step */
+    list_append(&core->root->additions, &addition->node); /* goes on at the end of this step */
     return 0;
 }
 
@@ -379,7 +379,7 @@ static bool settle(struct daemon_core *core, struct addition *addition)
     daemon_core_job(core, &grow);
     places_of(addition, &places);
     if (is_success) {
-        stage_root_grown(core->stage, &places);
+        stage_root_grown(core->root->stage, &places);
         daemon_core_nodes_answer(core, addition->client, addition->request, &places, NULL);
     } else {
         ranges_remove_all(&places, &addition->failed);
@@ -454,7 +454,7 @@ void daemon_core_add_gone(struct daemon_core *core, uint32_t client)
 {
     struct list_link *node, *spare;
 
-    list_for_each(&core->additions, node, spare)
+    list_for_each(&core->root->additions, node, spare)
     {
         struct addition *addition = list_entry(node, struct addition, node);
 
@@ -468,7 +468,7 @@ void daemon_core_add_gone(struct daemon_core *core, uint32_t client)
 
 void daemon_core_add_open(struct daemon_core *core)
 {
-    list_init(&core->additions);
+    list_init(&core->root->additions);
 }
 
 void daemon_core_add_close(struct daemon_core *core)

@@ -343,7 +343,8 @@ static void keep_first(struct ranges *places, uint32_t nodes)
 static int run_begin(struct daemon_core *core, uint32_t client, uint32_t request,
                      const struct bench_request *what)
 {
-    struct bench_order order = {.number = (core->bench_number + 1) & ~OWNER_BITS, .what = *what};
+    struct bench_order order = {.number = (core->root->bench_number + 1) & ~OWNER_BITS,
+                                .what = *what};
     struct ranges lost = {0};
     struct bench_run *run;
     int rc;
@@ -370,7 +371,7 @@ static int run_begin(struct daemon_core *core, uint32_t client, uint32_t request
         ranges_fini(&order.places);
         return rc;
     }
-    core->bench_number++;
+    core->root->bench_number++;
     run = core->bench = memory_allocate_zeroed(sizeof(*run));
     run->order = order;
     run->client = client;
@@ -384,9 +385,9 @@ static int run_begin(struct daemon_core *core, uint32_t client, uint32_t request
 
 static void begin_next(struct daemon_core *core)
 {
-    while (core->bench == NULL && !list_is_empty(&core->bench_waits)) {
+    while (core->bench == NULL && !list_is_empty(&core->root->bench_waits)) {
         struct bench_wait *wait =
-            list_entry(list_first(&core->bench_waits), struct bench_wait, node);
+            list_entry(list_first(&core->root->bench_waits), struct bench_wait, node);
         int rc = run_begin(core, wait->client, wait->request, &wait->what);
 
         if (rc < 0)
@@ -402,14 +403,14 @@ static int wait_begin(struct daemon_core *core, uint32_t client, uint32_t reques
     struct list_link *node, *spare;
     uint32_t count = 0;
 
-    list_for_each(&core->bench_waits, node, spare) count++;
+    list_for_each(&core->root->bench_waits, node, spare) count++;
     if (count == WAITS_MAX)
         return -EBUSY;
     wait = memory_allocate_zeroed(sizeof(*wait));
     wait->client = client;
     wait->request = request;
     wait->what = *what;
-    list_append(&core->bench_waits, &wait->node);
+    list_append(&core->root->bench_waits, &wait->node);
     return 0;
 }
 
@@ -514,7 +515,7 @@ void daemon_core_bench_gone(struct daemon_core *core, uint32_t client)
 {
     struct list_link *node, *spare;
 
-    list_for_each(&core->bench_waits, node, spare)
+    list_for_each(&core->root->bench_waits, node, spare)
     {
         struct bench_wait *wait = list_entry(node, struct bench_wait, node);
 
@@ -529,12 +530,12 @@ void daemon_core_bench_gone(struct daemon_core *core, uint32_t client)
 
 void daemon_core_bench_open(struct daemon_core *core)
 {
-    list_init(&core->bench_waits);
+    list_init(&core->root->bench_waits);
 }
 
 void daemon_core_bench_close(struct daemon_core *core)
 {
-    while (!list_is_empty(&core->bench_waits))
-        wait_free(list_entry(list_first(&core->bench_waits), struct bench_wait, node));
+    while (!list_is_empty(&core->root->bench_waits))
+        wait_free(list_entry(list_first(&core->root->bench_waits), struct bench_wait, node));
     run_free(core);
 }

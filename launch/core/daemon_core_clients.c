@@ -177,6 +177,6 @@ void daemon_core_clients_gone(struct daemon_core *core, uint32_t client)
     daemon_core_progress_gone(core, client);
     daemon_core_bench_gone(core, client);
     daemon_core_nodes_gone(core, client);
-    stage_root_client_gone(core->stage, client);
+    stage_root_client_gone(core->root->stage, client);
     clients_gone(core->clients, client);
 }

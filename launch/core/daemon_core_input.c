@@ -56,7 +56,7 @@ static struct input_source *source_find(const struct daemon_core *core, uint32_t
 {
     struct list_link *node, *spare;
 
-    list_for_each(&core->input_sources, node, spare)
+    list_for_each(&core->root->input_sources, node, spare)
     {
         struct input_source *source = list_entry(node, struct input_source, node);
 
@@ -73,7 +73,7 @@ static struct input_source *source_create(struct daemon_core *core, uint32_t job
     source->job = job;
     list_init(&source->pieces);
     instance_job_places(core->instance, job, UINT32_MAX, &source->places);
-    list_append(&core->input_sources, &source->node);
+    list_append(&core->root->input_sources, &source->node);
     return source;
 }
 
@@ -262,7 +262,7 @@ void daemon_core_input_lost(struct daemon_core *core, const struct ranges *place
 {
     struct list_link *node, *spare;
 
-    list_for_each(&core->input_sources, node, spare)
+    list_for_each(&core->root->input_sources, node, spare)
         places_lost(core, list_entry(node, struct input_source, node), places);
 }
 
@@ -270,7 +270,7 @@ void daemon_core_input_due(struct daemon_core *core)
 {
     struct list_link *node, *spare;
 
-    list_for_each(&core->input_sources, node, spare)
+    list_for_each(&core->root->input_sources, node, spare)
     {
         struct input_source *source = list_entry(node, struct input_source, node);
         struct list_link *piece, *next;
@@ -455,7 +455,7 @@ void daemon_core_input_part_closed(struct daemon_core *core, uint32_t job)
 
 void daemon_core_input_open(struct daemon_core *core)
 {
-    list_init(&core->input_sources);
+    list_init(&core->root->input_sources);
     list_init(&core->input_sinks);
 }
 
@@ -463,7 +463,7 @@ void daemon_core_input_close(struct daemon_core *core)
 {
     struct list_link *node, *spare;
 
-    while ((node = list_first(&core->input_sources)) != NULL)
+    while ((node = list_first(&core->root->input_sources)) != NULL)
         source_free(list_entry(node, struct input_source, node));
     list_for_each(&core->input_sinks, node, spare)
     {

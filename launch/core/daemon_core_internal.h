@@ -30,53 +30,61 @@ enum daemon_phase {
     DAEMON_PHASE_COUNT
 };
 
+/* What only the root has. */
+struct core_root {
+    struct hash_map *notices;  /* job and place -> id of its last request; NULL: none yet */
+    struct list pullers;       /* struct puller (daemon_core_pull.c) */
+    uint64_t pulled_bytes;     /* under way to them */
+    struct list flows;         /* struct stdin_flow (daemon_core_push.c) */
+    struct list input_sources; /* struct input_source (daemon_core_input.c) */
+    struct list inquiries;     /* struct inquiry (daemon_core_request.c) */
+    struct list activities;    /* struct activity_inquiry (daemon_core_activity.c) */
+    struct list polls;         /* struct progress_poll (daemon_core_progress.c) */
+    struct list removals;      /* struct removal (daemon_core_nodes.c) */
+    struct list additions;     /* struct addition (daemon_core_add.c) */
+    struct stage_root *stage;  /* files on their way to the nodes */
+    uint32_t bench_number;     /* of the last measurement (daemon_core_bench.c) */
+    struct list bench_waits;   /* struct bench_wait (likewise) */
+    struct hash_map *senders;  /* place -> struct sender (daemon_core_resend.c); NULL: none yet */
+    uint64_t complete_ns;      /* when the tree first was */
+    const struct daemon_core_observer *observer; /* NULL: none */
+    void *observer_context;
+};
+
+/* Of a tree that does not go by the allocation (daemon_core_shape.c). */
+struct core_shape {
+    const struct node_order *order;     /* of the nodes of the range */
+    const struct daemon_tree_ops *tree; /* behind the core's own; NULL until attached */
+    void *tree_context;
+    struct ranges early_losses; /* the tree's places, until the roster is here */
+};
+
 struct daemon_core {
     const struct daemon_ops *ops;
     void *context;
     const struct daemon_tree_ops *tree; /* NULL until it is attached */
     void *tree_context;
-    const struct daemon_core_observer *observer; /* NULL: none */
-    void *observer_context;
     const struct instance_spec *spec;
-    struct range range; /* of the tree's places */
-    uint32_t place;     /* by the allocation, as all others that are not said to be the tree's */
-    const struct node_order
-        *order; /* of the nodes of the range; NULL: the tree has that of the allocation */
-    const struct daemon_tree_ops *shaped_tree; /* with an order: those that `tree` translates for */
-    void *shaped_context;
-    struct ranges early_losses; /* the tree's places; with an order, until the roster is here */
+    struct core_root *root; /* elsewhere one that all share, in which nothing is */
+    struct range range;     /* of the tree's places */
+    uint32_t place; /* by the allocation, as all others that are not said to be the tree's */
+    struct core_shape *shape; /* NULL: the tree goes by the allocation */
     enum daemon_phase phase;
     uint64_t begun_ns;        /* when it began to start others, and to join; 0: not yet */
-    uint64_t complete_ns;     /* root: when the tree first was */
     struct core_trace *trace; /* daemon_core_trace.c; NULL: no job has wanted one */
     struct instance *instance;
     struct clients *clients;     /* NULL elsewhere than at place 0 */
     struct stall_report *stalls; /* likewise */
     struct hash_map *requests;   /* id -> number of the requesting job; NULL: no request yet */
-    struct hash_map *notices;    /* root: job and place -> id of its last request; NULL: none yet */
     struct names *names;         /* NULL until a name is asked for */
     struct ranges lost;          /* places, until then */
-    struct list pullers;         /* root: struct puller (daemon_core_pull.c) */
-    uint64_t pulled_bytes;       /* root: under way to them */
-    struct list flows;           /* root: struct stdin_flow (daemon_core_push.c) */
-    struct list input_sources;   /* root: struct input_source (daemon_core_input.c) */
     struct list input_sinks;     /* struct input_sink (likewise) */
-    struct list inquiries;       /* root: struct inquiry (daemon_core_request.c) */
-    struct list activities;      /* root: struct activity_inquiry (daemon_core_activity.c) */
     struct list loads;           /* struct load_inquiry (daemon_core_load.c) */
     struct list stacks;          /* struct stacks_inquiry (daemon_core_stacks.c) */
-    struct list polls;           /* root: struct progress_poll (daemon_core_progress.c) */
-    struct list removals;        /* root: struct removal (daemon_core_nodes.c) */
-    struct list additions;       /* root: struct addition (daemon_core_add.c) */
-    struct stage_root *stage;    /* root: files on their way to the nodes */
     struct list stage_due;       /* struct stage_due (daemon_core_stage.c) */
     struct bench_run *bench;     /* NULL: no measurement is under way (daemon_core_bench.c) */
-    uint32_t bench_number;       /* root: of the last one */
-    struct list bench_waits;     /* root: struct bench_wait (likewise) */
     struct resend *resend; /* NULL until something is sent to a root that this place survives */
-    struct hash_map
-        *senders;     /* root: place -> struct sender (daemon_core_resend.c); NULL: none yet */
-    struct list kept; /* struct kept_event: posted from within a step */
+    struct list kept;      /* struct kept_event: posted from within a step */
     bool is_stepping;
     bool has_joined;
     bool was_complete; /* root: the tree, at its beginning; nodes may be added since */
@@ -92,6 +100,8 @@ static inline bool daemon_core_is_root(const struct daemon_core *core)
 void daemon_core_check(const struct daemon_core *core);
 
 /* daemon_core_shape.c: between the places by the allocation and those of the tree. */
+void daemon_core_shape_open(struct daemon_core *core, const struct node_order *order);
+void daemon_core_shape_close(struct daemon_core *core);
 /* Without an order here, the roster has none either: its places would be other nodes'. */
 void daemon_core_shape_check(const struct daemon_core *core);
 /* The tree's operations get its places. */

@@ -134,7 +134,7 @@ static void run_at_root(struct daemon_core *core, const struct job_action *actio
         daemon_core_push_orphans(core);
         stall_report_job_ended(core->stalls, action->job);
         names_job_ended(core->names, action->job);
-        stage_root_job_ended(core->stage, action->job);
+        stage_root_job_ended(core->root->stage, action->job);
         daemon_core_progress_forget(core, action->job);
         daemon_core_trace_ended(core, action->job);
         clients_action(core->clients, action);

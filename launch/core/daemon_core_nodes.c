@@ -99,7 +99,7 @@ void daemon_core_nodes_go_on(struct daemon_core *core)
     struct list_link *node, *spare;
 
     assert(core->is_stepping);
-    list_for_each(&core->removals, node, spare)
+    list_for_each(&core->root->removals, node, spare)
     {
         struct removal *removal = list_entry(node, struct removal, node);
 
@@ -153,7 +153,7 @@ static int begin_removal(struct daemon_core *core, uint32_t client, uint32_t req
     removal->request = request;
     removal->is_asked = when == NODE_LIST_FORCE;
     ranges_move(&removal->places, places);
-    list_append(&core->removals, &removal->node); /* goes on at the end of this step */
+    list_append(&core->root->removals, &removal->node); /* goes on at the end of this step */
     return 0;
 }
 
@@ -221,7 +221,7 @@ void daemon_core_nodes_gone(struct daemon_core *core, uint32_t client)
 {
     struct list_link *node, *spare;
 
-    list_for_each(&core->removals, node, spare)
+    list_for_each(&core->root->removals, node, spare)
     {
         struct removal *removal = list_entry(node, struct removal, node);
 
@@ -233,7 +233,7 @@ void daemon_core_nodes_gone(struct daemon_core *core, uint32_t client)
 
 void daemon_core_nodes_open(struct daemon_core *core)
 {
-    list_init(&core->removals);
+    list_init(&core->root->removals);
     daemon_core_add_open(core);
 }
 
@@ -241,7 +241,7 @@ void daemon_core_nodes_close(struct daemon_core *core)
 {
     struct list_link *node;
 
-    while ((node = list_first(&core->removals)) != NULL)
+    while ((node = list_first(&core->root->removals)) != NULL)
         removal_free(list_entry(node, struct removal, node));
     daemon_core_add_close(core);
 }

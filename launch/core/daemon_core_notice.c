@@ -64,15 +64,15 @@ static int take_notice(struct daemon_core *core, const struct daemon_event *even
     uint32_t last;
     int rc;
 
-    if (core->notices == NULL)
-        core->notices = hash_map_create();
-    last = (uint32_t)(uintptr_t)hash_map_get_u64(core->notices, key);
+    if (core->root->notices == NULL)
+        core->root->notices = hash_map_create();
+    last = (uint32_t)(uintptr_t)hash_map_get_u64(core->root->notices, key);
     if (last != 0 && (int32_t)(event->id - last) <= 0)
         return 0;
     rc = notice->stop != PMI_STOP_NONE ? send_stop(core, notice)
                                        : send_notice(core, notice, event->message);
     if (rc == 0)
-        (void)hash_map_put_u64(core->notices, key, (void *)(uintptr_t)event->id);
+        (void)hash_map_put_u64(core->root->notices, key, (void *)(uintptr_t)event->id);
     return rc;
 }
 
@@ -133,11 +133,11 @@ void daemon_core_notice_forget(struct daemon_core *core, uint32_t job)
     size_t cursor = 0, name_bytes;
     uint64_t key;
 
-    while (core->notices != NULL &&
-           hash_map_next_entry(core->notices, &cursor, &name, &name_bytes) != NULL) {
+    while (core->root->notices != NULL &&
+           hash_map_next_entry(core->root->notices, &cursor, &name, &name_bytes) != NULL) {
         assert(name_bytes == sizeof(key));
         memcpy(&key, name, sizeof(key));
         if (key >> 32 == job)
-            (void)hash_map_remove_u64(core->notices, key);
+            (void)hash_map_remove_u64(core->root->notices, key);
     }
 }

@@ -89,7 +89,7 @@ static struct progress_poll *poll_find(const struct daemon_core *core, uint32_t 
 {
     struct list_link *node, *spare;
 
-    list_for_each(&core->polls, node, spare)
+    list_for_each(&core->root->polls, node, spare)
     {
         struct progress_poll *poll = list_entry(node, struct progress_poll, node);
 
@@ -107,7 +107,7 @@ static struct progress_poll *poll_of(struct daemon_core *core, uint32_t job)
         return poll;
     poll = memory_allocate_zeroed(sizeof(*poll));
     poll->job = job;
-    list_append(&core->polls, &poll->node);
+    list_append(&core->root->polls, &poll->node);
     return poll;
 }
 
@@ -243,7 +243,7 @@ void daemon_core_progress_gone(struct daemon_core *core, uint32_t client)
 {
     struct list_link *node, *spare;
 
-    list_for_each(&core->polls, node, spare)
+    list_for_each(&core->root->polls, node, spare)
     {
         struct progress_poll *poll = list_entry(node, struct progress_poll, node);
 
@@ -254,13 +254,13 @@ void daemon_core_progress_gone(struct daemon_core *core, uint32_t client)
 
 void daemon_core_progress_open(struct daemon_core *core)
 {
-    list_init(&core->polls);
+    list_init(&core->root->polls);
 }
 
 void daemon_core_progress_close(struct daemon_core *core)
 {
     struct list_link *node;
 
-    while ((node = list_first(&core->polls)) != NULL)
+    while ((node = list_first(&core->root->polls)) != NULL)
         poll_free(list_entry(node, struct progress_poll, node));
 }

@@ -32,7 +32,7 @@ static struct puller *puller_find(const struct daemon_core *core, uint32_t job, 
 {
     struct list_link *node, *spare;
 
-    list_for_each(&core->pullers, node, spare)
+    list_for_each(&core->root->pullers, node, spare)
     {
         struct puller *puller = list_entry(node, struct puller, node);
 
@@ -45,9 +45,9 @@ static struct puller *puller_find(const struct daemon_core *core, uint32_t job, 
 static void give_back(struct daemon_core *core, struct puller *puller, uint32_t bytes)
 {
     bytes = bytes < puller->under_way_bytes ? bytes : puller->under_way_bytes;
-    assert(core->pulled_bytes >= bytes);
+    assert(core->root->pulled_bytes >= bytes);
     puller->under_way_bytes -= bytes;
-    core->pulled_bytes -= bytes;
+    core->root->pulled_bytes -= bytes;
 }
 
 static void puller_remove(struct daemon_core *core, struct puller *puller)
@@ -62,7 +62,7 @@ void daemon_core_pull_close(struct daemon_core *core)
 {
     struct list_link *node;
 
-    while ((node = list_first(&core->pullers)) != NULL)
+    while ((node = list_first(&core->root->pullers)) != NULL)
         puller_remove(core, list_entry(node, struct puller, node));
 }
 
@@ -96,7 +96,7 @@ static void set(struct daemon_core *core, uint32_t place, struct job_pull *pull)
         puller = memory_allocate_zeroed(sizeof(*puller));
         puller->job = pull->number;
         puller->place = place;
-        list_append(&core->pullers, &puller->node);
+        list_append(&core->root->pullers, &puller->node);
     }
     if (pull->version <= puller->version)
         return;
@@ -156,12 +156,12 @@ static void copy_to(struct daemon_core *core, struct puller *puller, const void 
                     uint32_t output_bytes)
 {
     if (puller->under_way_bytes + output_bytes > JOB_PULL_WINDOW ||
-        core->pulled_bytes + output_bytes > JOB_PULL_WINDOWS) {
+        core->root->pulled_bytes + output_bytes > JOB_PULL_WINDOWS) {
         say_lost(core, puller);
         return;
     }
     puller->under_way_bytes += output_bytes;
-    core->pulled_bytes += output_bytes;
+    core->root->pulled_bytes += output_bytes;
     daemon_core_send(core, puller->place, FRAME_BULK,
                      job_request_message(JOB_MESSAGE_PULLED, data, bytes));
 }
@@ -172,10 +172,10 @@ void daemon_core_pull_output(struct daemon_core *core, const struct wire_reader 
     struct list_link *node, *spare;
     struct job_pulled output;
 
-    if (list_is_empty(&core->pullers) || job_pulled_decode(&output, &copy) < 0 ||
+    if (list_is_empty(&core->root->pullers) || job_pulled_decode(&output, &copy) < 0 ||
         output.data_bytes == 0 || output.stream == 0)
         return;
-    list_for_each(&core->pullers, node, spare)
+    list_for_each(&core->root->pullers, node, spare)
     {
         struct puller *puller = list_entry(node, struct puller, node);
 
@@ -189,7 +189,7 @@ void daemon_core_pull_ended(struct daemon_core *core, uint32_t job)
 {
     struct list_link *node, *spare;
 
-    list_for_each(&core->pullers, node, spare)
+    list_for_each(&core->root->pullers, node, spare)
     {
         struct puller *puller = list_entry(node, struct puller, node);
 
@@ -206,7 +206,7 @@ void daemon_core_pull_lost(struct daemon_core *core, const struct ranges *places
 {
     struct list_link *node, *spare;
 
-    list_for_each(&core->pullers, node, spare)
+    list_for_each(&core->root->pullers, node, spare)
     {
         struct puller *puller = list_entry(node, struct puller, node);
 

@@ -48,7 +48,7 @@ static struct stdin_flow *flow_find(const struct daemon_core *core, uint32_t job
 {
     struct list_link *node, *spare;
 
-    list_for_each(&core->flows, node, spare)
+    list_for_each(&core->root->flows, node, spare)
     {
         struct stdin_flow *flow = list_entry(node, struct stdin_flow, node);
 
@@ -68,7 +68,7 @@ static struct stdin_flow *flow_of(struct daemon_core *core, uint32_t job)
     flow->job = job;
     list_init(&flow->parts);
     list_init(&flow->senders);
-    list_append(&core->flows, &flow->node);
+    list_append(&core->root->flows, &flow->node);
     return flow;
 }
 
@@ -334,7 +334,7 @@ void daemon_core_push_lost(struct daemon_core *core)
 {
     struct list_link *node, *spare;
 
-    list_for_each(&core->flows, node, spare)
+    list_for_each(&core->root->flows, node, spare)
     {
         struct stdin_flow *flow = list_entry(node, struct stdin_flow, node);
         const struct job_spec *spec = instance_job_spec(core->instance, flow->job);
@@ -351,6 +351,6 @@ void daemon_core_push_close(struct daemon_core *core)
 {
     struct list_link *node;
 
-    while ((node = list_first(&core->flows)) != NULL)
+    while ((node = list_first(&core->root->flows)) != NULL)
         flow_free(list_entry(node, struct stdin_flow, node));
 }

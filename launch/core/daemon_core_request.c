@@ -95,7 +95,7 @@ int daemon_core_request_reply(struct daemon_core *core, const struct daemon_even
 {
     struct list_link *node, *spare;
 
-    list_for_each(&core->inquiries, node, spare)
+    list_for_each(&core->root->inquiries, node, spare)
     {
         struct inquiry *inquiry = list_entry(node, struct inquiry, node);
 
@@ -119,7 +119,7 @@ static void ask_nodes(struct daemon_core *core, uint32_t client,
     ranges_copy(&inquiry->places, &request->places);
     ranges_clip(&inquiry->places, 1, allocation_nodes(instance_roster(core->instance)));
     buffer_append(&inquiry->question, request->data.data, request->data.length_bytes);
-    list_append(&core->inquiries, &inquiry->node);
+    list_append(&core->root->inquiries, &inquiry->node);
     inquiry_go_on(core, inquiry);
 }
 
@@ -138,7 +138,7 @@ static struct inquiry *inquiry_of(const struct daemon_core *core, uint32_t clien
 {
     struct list_link *node, *spare;
 
-    list_for_each(&core->inquiries, node, spare)
+    list_for_each(&core->root->inquiries, node, spare)
     {
         struct inquiry *inquiry = list_entry(node, struct inquiry, node);
 
@@ -173,13 +173,13 @@ void daemon_core_request_gone(struct daemon_core *core, uint32_t client)
 
 void daemon_core_request_open(struct daemon_core *core)
 {
-    list_init(&core->inquiries);
+    list_init(&core->root->inquiries);
 }
 
 void daemon_core_request_close(struct daemon_core *core)
 {
     struct list_link *node;
 
-    while ((node = list_first(&core->inquiries)) != NULL)
+    while ((node = list_first(&core->root->inquiries)) != NULL)
         inquiry_free(list_entry(node, struct inquiry, node));
 }

@@ -118,13 +118,13 @@ static struct sender *sender_of(struct daemon_core *core, uint32_t place)
 {
     struct sender *sender;
 
-    if (core->senders == NULL)
-        core->senders = hash_map_create();
-    sender = hash_map_get_u64(core->senders, place);
+    if (core->root->senders == NULL)
+        core->root->senders = hash_map_create();
+    sender = hash_map_get_u64(core->root->senders, place);
     if (sender != NULL)
         return sender;
     sender = memory_allocate_zeroed(sizeof(*sender));
-    (void)hash_map_put_u64(core->senders, place, sender);
+    (void)hash_map_put_u64(core->root->senders, place, sender);
     return sender;
 }
 
@@ -167,7 +167,8 @@ void daemon_core_resend_close(struct daemon_core *core)
         while (!list_is_empty(&core->resend->kept[class]))
             drop_first(&core->resend->kept[class]);
     free(core->resend);
-    while (core->senders != NULL && (sender = hash_map_next(core->senders, &cursor)) != NULL)
+    while (core->root->senders != NULL &&
+           (sender = hash_map_next(core->root->senders, &cursor)) != NULL)
         free(sender);
-    hash_map_destroy(core->senders);
+    hash_map_destroy(core->root->senders);
 }

@@ -327,7 +327,7 @@ void daemon_core_route_lost(struct daemon_core *core, const struct daemon_event 
     daemon_core_feed_lost(core, event->places);
     daemon_core_bench_lost(core, event->places);
     if (daemon_core_is_root(core))
-        stage_root_lost(core->stage, event->places);
+        stage_root_lost(core->root->stage, event->places);
     if (daemon_core_is_root(core) && event->number == 0 && core->ops->lost != NULL &&
         instance_is_up(core->instance))
         core->ops->lost(core->context, event->places);

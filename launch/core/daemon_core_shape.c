@@ -12,6 +12,7 @@
 #include "config.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "launch/core/daemon_core_internal.h"
 
@@ -19,25 +20,41 @@ static const struct node_order *order_of(const struct daemon_core *core)
 {
     const struct allocation *roster = instance_roster(core->instance);
 
-    return roster != NULL ? roster->order : core->order;
+    return roster != NULL ? roster->order : core->shape->order;
+}
+
+void daemon_core_shape_open(struct daemon_core *core, const struct node_order *order)
+{
+    if (order == NULL)
+        return;
+    core->shape = memory_allocate_zeroed(sizeof(*core->shape));
+    core->shape->order = order;
+}
+
+void daemon_core_shape_close(struct daemon_core *core)
+{
+    if (core->shape == NULL)
+        return;
+    ranges_fini(&core->shape->early_losses);
+    free(core->shape);
 }
 
 void daemon_core_shape_check(const struct daemon_core *core)
 {
     const struct allocation *roster = instance_roster(core->instance);
 
-    assert(core->order != NULL || roster == NULL || roster->order == NULL);
-    assert((core->shaped_tree != NULL) == (core->order != NULL && core->tree != NULL));
+    assert(core->shape != NULL || roster == NULL || roster->order == NULL);
+    assert(core->shape == NULL || (core->shape->tree != NULL) == (core->tree != NULL));
 }
 
 uint32_t daemon_core_shape_listed(const struct daemon_core *core, uint32_t tree_place)
 {
-    return core->order != NULL ? node_order_listed_place(order_of(core), tree_place) : tree_place;
+    return core->shape != NULL ? node_order_listed_place(order_of(core), tree_place) : tree_place;
 }
 
 uint32_t daemon_core_shape_tree(const struct daemon_core *core, uint32_t place)
 {
-    return core->order != NULL ? node_order_tree_place(order_of(core), place) : place;
+    return core->shape != NULL ? node_order_tree_place(order_of(core), place) : place;
 }
 
 const char *daemon_core_shape_name(const struct daemon_core *core, uint32_t place,
@@ -56,8 +73,8 @@ static int shaped_broadcast(void *context, const struct ranges *places, struct m
 
     if (places != NULL)
         node_order_tree_places(order_of(core), places, &there);
-    rc =
-        core->shaped_tree->broadcast(core->shaped_context, places != NULL ? &there : NULL, message);
+    rc = core->shape->tree->broadcast(core->shape->tree_context, places != NULL ? &there : NULL,
+                                      message);
     ranges_fini(&there);
     return rc;
 }
@@ -69,7 +86,7 @@ static void shaped_contribute(void *context, const struct operation_name *key,
     struct ranges there = {0};
 
     node_order_tree_places(order_of(core), places, &there);
-    core->shaped_tree->contribute(core->shaped_context, key, &there, message);
+    core->shape->tree->contribute(core->shape->tree_context, key, &there, message);
     ranges_fini(&there);
 }
 
@@ -79,7 +96,7 @@ static void shaped_forget(void *context, uint32_t owner, const struct ranges *pl
     struct ranges there = {0};
 
     node_order_tree_places(order_of(core), places, &there);
-    core->shaped_tree->forget(core->shaped_context, owner, &there);
+    core->shape->tree->forget(core->shape->tree_context, owner, &there);
     ranges_fini(&there);
 }
 
@@ -88,7 +105,7 @@ static void shaped_send(void *context, uint32_t place, enum frame_class class,
 {
     struct daemon_core *core = context;
 
-    core->shaped_tree->send(core->shaped_context, daemon_core_shape_tree(core, place), class,
+    core->shape->tree->send(core->shape->tree_context, daemon_core_shape_tree(core, place), class,
                             message);
 }
 
@@ -96,15 +113,15 @@ static uint32_t shaped_request(void *context, uint32_t place, struct message *me
 {
     struct daemon_core *core = context;
 
-    return core->shaped_tree->request(core->shaped_context, daemon_core_shape_tree(core, place),
-                                      message);
+    return core->shape->tree->request(core->shape->tree_context,
+                                      daemon_core_shape_tree(core, place), message);
 }
 
 static void shaped_reply(void *context, uint32_t source, uint32_t id, struct message *message)
 {
     struct daemon_core *core = context;
 
-    core->shaped_tree->reply(core->shaped_context, daemon_core_shape_tree(core, source), id,
+    core->shape->tree->reply(core->shape->tree_context, daemon_core_shape_tree(core, source), id,
                              message);
 }
 
@@ -112,14 +129,14 @@ static void shaped_place_failed(void *context, uint32_t place)
 {
     struct daemon_core *core = context;
 
-    core->shaped_tree->place_failed(core->shaped_context, daemon_core_shape_tree(core, place));
+    core->shape->tree->place_failed(core->shape->tree_context, daemon_core_shape_tree(core, place));
 }
 
 static void shaped_leave(void *context)
 {
     struct daemon_core *core = context;
 
-    core->shaped_tree->leave(core->shaped_context);
+    core->shape->tree->leave(core->shape->tree_context);
 }
 
 static int shaped_shrink(void *context, const struct ranges *places)
@@ -129,7 +146,7 @@ static int shaped_shrink(void *context, const struct ranges *places)
     int rc;
 
     node_order_tree_places(order_of(core), places, &there);
-    rc = core->shaped_tree->shrink(core->shaped_context, &there);
+    rc = core->shape->tree->shrink(core->shape->tree_context, &there);
     ranges_fini(&there);
     return rc;
 }
@@ -139,14 +156,14 @@ static uint32_t shaped_grow(void *context, uint32_t count)
 {
     struct daemon_core *core = context;
 
-    return core->shaped_tree->grow(core->shaped_context, count);
+    return core->shape->tree->grow(core->shape->tree_context, count);
 }
 
 static bool shaped_has_room(void *context)
 {
     struct daemon_core *core = context;
 
-    return core->shaped_tree->has_room(core->shaped_context);
+    return core->shape->tree->has_room(core->shape->tree_context);
 }
 
 static void shaped_dead(void *context, struct ranges *ret_places)
@@ -154,7 +171,7 @@ static void shaped_dead(void *context, struct ranges *ret_places)
     struct daemon_core *core = context;
     struct ranges there = {0};
 
-    core->shaped_tree->dead(core->shaped_context, &there);
+    core->shape->tree->dead(core->shape->tree_context, &there);
     node_order_listed_places(order_of(core), &there, ret_places);
     ranges_fini(&there);
 }
@@ -163,14 +180,14 @@ static int shaped_is_complete(void *context)
 {
     struct daemon_core *core = context;
 
-    return core->shaped_tree->is_complete(core->shaped_context);
+    return core->shape->tree->is_complete(core->shape->tree_context);
 }
 
 static bool shaped_is_departing(void *context)
 {
     struct daemon_core *core = context;
 
-    return core->shaped_tree->is_departing(core->shaped_context);
+    return core->shape->tree->is_departing(core->shape->tree_context);
 }
 
 /* Of the own scope, so the order of the range is enough. */
@@ -179,7 +196,7 @@ static void shaped_missing(void *context, struct ranges *ret_places)
     struct daemon_core *core = context;
     struct ranges there = {0};
 
-    core->shaped_tree->missing(core->shaped_context, &there);
+    core->shape->tree->missing(core->shape->tree_context, &there);
     node_order_listed_places(order_of(core), &there, ret_places);
     ranges_fini(&there);
 }
@@ -204,9 +221,9 @@ void daemon_core_shape_attach(struct daemon_core *core)
         .missing = shaped_missing,
     };
 
-    assert(core->order != NULL && core->tree != NULL && core->shaped_tree == NULL);
-    core->shaped_tree = core->tree;
-    core->shaped_context = core->tree_context;
+    assert(core->shape != NULL && core->tree != NULL && core->shape->tree == NULL);
+    core->shape->tree = core->tree;
+    core->shape->tree_context = core->tree_context;
     core->tree = &ops;
     core->tree_context = core;
 }
@@ -232,9 +249,9 @@ int daemon_core_shape_event(struct daemon_core *core, const struct daemon_event 
 {
     const struct node_order *order = order_of(core);
 
-    assert(core->order != NULL);
+    assert(core->shape != NULL);
     if (is_too_early(core, event)) {
-        ranges_add_all(&core->early_losses, event->places);
+        ranges_add_all(&core->shape->early_losses, event->places);
         return 0;
     }
     *ret_event = (struct daemon_shaped_event){.event = *event};
@@ -267,12 +284,13 @@ int daemon_core_shape_event(struct daemon_core *core, const struct daemon_event 
 
 int daemon_core_shape_losses(struct daemon_core *core, struct daemon_shaped_event *ret_event)
 {
-    if (ranges_is_empty(&core->early_losses) || instance_roster(core->instance) == NULL)
+    if (core->shape == NULL || ranges_is_empty(&core->shape->early_losses) ||
+        instance_roster(core->instance) == NULL)
         return 0;
     *ret_event = (struct daemon_shaped_event){.event = {.kind = DAEMON_EVENT_LOST}};
-    node_order_listed_places(order_of(core), &core->early_losses, &ret_event->places);
+    node_order_listed_places(order_of(core), &core->shape->early_losses, &ret_event->places);
     ret_event->event.places = &ret_event->places;
-    ranges_clear(&core->early_losses);
+    ranges_clear(&core->shape->early_losses);
     return 1;
 }
 

@@ -86,13 +86,13 @@ void daemon_core_stage_open(struct daemon_core *core)
 {
     list_init(&core->stage_due);
     if (daemon_core_is_root(core))
-        core->stage = stage_root_create(core->spec->places - 1, &root_ops, core);
+        core->root->stage = stage_root_create(core->spec->places - 1, &root_ops, core);
 }
 
 void daemon_core_stage_request(struct daemon_core *core, uint32_t client,
                                const struct control_request *request)
 {
-    stage_root_request(core->stage, client, request->request, request->data.data,
+    stage_root_request(core->root->stage, client, request->request, request->data.data,
                        request->data.length_bytes);
 }
 
@@ -102,7 +102,7 @@ void daemon_core_stage_result(struct daemon_core *core, const struct daemon_even
     const struct message *message = event->message;
 
     if (daemon_core_is_root(core))
-        stage_root_result(core->stage, event->key->generation, event->status, event->places,
+        stage_root_result(core->root->stage, event->key->generation, event->status, event->places,
                           message != NULL ? message->data : NULL,
                           message != NULL ? message->length_bytes : 0);
 }
@@ -212,5 +212,5 @@ void daemon_core_stage_close(struct daemon_core *core)
 
     while ((node = list_first(&core->stage_due)) != NULL)
         due_free(list_entry(node, struct stage_due, node));
-    stage_root_destroy(core->stage);
+    stage_root_destroy(core->root->stage);
 }

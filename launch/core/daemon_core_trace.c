@@ -342,7 +342,7 @@ void daemon_core_trace_launch(struct daemon_core *core, uint32_t job)
     pass_on(core, job, trace); /* for nodes whose clocks will not be known */
     if (job == 1) {
         trace->times[RUN_TRACE_BEGUN] = core->begun_ns;
-        trace->times[RUN_TRACE_JOINED] = core->complete_ns;
+        trace->times[RUN_TRACE_JOINED] = core->root->complete_ns;
     }
 }
 

@@ -26,7 +26,7 @@ static void test_options(void)
     is_int(request_direct_check(&settings, &error), -EINVAL, "and a terminal");
     has_string(error.text, "option --pty cannot be used with --no-daemons", "by its name, too");
     settings.pty = 0;
-    settings.fabric_model = "fat-tree:2x2";
+    settings.fabric_topology = "fat-tree:2x2";
     is_int(request_direct_check(&settings, &error), -EINVAL, "and a tree");
     settings.no_daemons = 0;
     is_int(request_direct_check(&settings, &error), 0, "with daemons there is input");

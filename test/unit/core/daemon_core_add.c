@@ -348,7 +348,7 @@ static void test_gone(void)
     loses(core, 5, 5, true);
     calls("", "its other wish is forgotten");
     hears("", "nobody is answered");
-    ok(list_is_empty(&core->additions), "and nothing is left");
+    ok(list_is_empty(&core->root->additions), "and nothing is left");
     adds(core, OTHER, "m4");
     buffer_clear(&called);
     daemon_core_destroy(core);

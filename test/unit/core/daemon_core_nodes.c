@@ -216,7 +216,7 @@ static void test_used(struct daemon_core *core)
     is_string(buffer_string(&heard), "nothing", "who has forced it is answered");
     removes(core, NODE_LIST_WAIT, "n4", "", "another waits");
     daemon_core_step(core, &closed);
-    ok(list_is_empty(&core->removals), "nobody waits for a client that has gone");
+    ok(list_is_empty(&core->root->removals), "nobody waits for a client that has gone");
 }
 
 static struct daemon_core *begin(void)

@@ -149,9 +149,9 @@ static void test_root(void)
     lone_core_job(core, (struct job_event){.kind = JOB_EVENT_LOST, .places = &dead});
     ask(core, 2, 6, notice(1, 0, &all, 1));
     heard("broadcast to 1-3, 34 bytes\nreply to 2.6: 0\n", "a node that is lost is left out");
-    is_uint(hash_map_count(core->notices), 3, "who has told what is remembered");
+    is_uint(hash_map_count(core->root->notices), 3, "who has told what is remembered");
     daemon_core_notice_forget(core, 1);
-    is_uint(hash_map_count(core->notices), 1, "as long as the job lives");
+    is_uint(hash_map_count(core->root->notices), 1, "as long as the job lives");
     ranges_fini(&dead);
     daemon_core_destroy(core);
 }

@@ -189,7 +189,7 @@ static void test_requests(void)
     heard("3: 0\n", "a place without readers");
     daemon_core_pull_ended(core, 1);
     heard("to 2: 1.99 stream 0, 0 bytes\n", "the end of the job is sent to those that remain");
-    ok(list_is_empty(&core->pullers), "and nothing is left of them");
+    ok(list_is_empty(&core->root->pullers), "and nothing is left of them");
     daemon_core_destroy(core);
 }
 
@@ -215,13 +215,13 @@ static void test_window(void)
     print_from(core, 1, 1, 1, 9);
     heard("to 2: 1.1 stream 1, 9 bytes\n",
           "a node that is lost gets nothing, and windows begin again");
-    is_uint(core->pulled_bytes, 9, "what is under way to all is known");
-    core->pulled_bytes += JOB_PULL_WINDOWS - 10;
+    is_uint(core->root->pulled_bytes, 9, "what is under way to all is known");
+    core->root->pulled_bytes += JOB_PULL_WINDOWS - 10;
     ask(core, 4, (struct job_pull){.number = 1, .version = 1, .channels = 1});
     print_from(core, 1, 0, 1, 2);
     heard("4: 0\na tool on n4 reads the output of job 1 too slowly: it does not get all of it\n",
           "and has a limit, whoever reads too slowly");
-    core->pulled_bytes -= JOB_PULL_WINDOWS - 10;
+    core->root->pulled_bytes -= JOB_PULL_WINDOWS - 10;
     print_from(core, 1, 0, 1, 2);
     heard("to 2: 1.0 stream 1, 2 bytes\nto 4: 1.0 stream 1, 2 bytes\n", "below it all get theirs");
     ranges_fini(&dead);
