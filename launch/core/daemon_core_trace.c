@@ -296,7 +296,7 @@ void daemon_core_trace_send(struct daemon_core *core, uint32_t job)
     }
     instance_part_times(core->instance, job, one->trace.times);
     one->trace.times[RUN_TRACE_ENDED] = now_ns(core);
-    core->tree->send(core->tree_context, 0, FRAME_CONTROL, run_trace_message(job, &one->trace));
+    daemon_core_send(core, 0, FRAME_CONTROL, run_trace_message(job, &one->trace));
     job_free(one);
 }
 

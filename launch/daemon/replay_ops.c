@@ -211,6 +211,17 @@ static bool ranks_load(void *context, uint32_t job, uint32_t index, uint64_t *re
     return false;
 }
 
+/* What was taken is an input of its own. */
+static void ranks_stacks(void *context, uint32_t job, const struct ranges *indices, uint32_t id,
+                         uint32_t limit_ms)
+{
+    (void)context;
+    (void)job;
+    (void)indices;
+    (void)id;
+    (void)limit_ms;
+}
+
 static const struct daemon_rank_ops rank_ops = {
     .open = ranks_job,
     .close = ranks_job,
@@ -230,6 +241,7 @@ static const struct daemon_rank_ops rank_ops = {
     .survey = ranks_survey,
     .activity = ranks_activity,
     .load = ranks_load,
+    .stacks = ranks_stacks,
 };
 
 /* ---- PMI: nor are there its servers ---- */

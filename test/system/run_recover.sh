@@ -213,6 +213,9 @@ nothing_left_within 30 "$session" "and leaves nothing"
 refuses 125 "cannot recover the instance at .*: No such file" "there is nothing to recover then" \
     recover --instance "$dir"
 
+refuses 125 "options --survive and --fabric-topology cannot be used together" "nor is a fabric survived" \
+    start --survive 10 --virtual-nodes 2 --fabric-topology fat-tree:2x2
+
 start_instance
 session=$(basename "${dir%.0}")
 job=$(in_instance run --detach -n 2 sleep 1000)

@@ -300,6 +300,11 @@ static int choose_fabric(const struct request_settings *settings, struct instanc
 {
     const char *fabric = settings->fabric;
 
+    if (settings->fabric_topology != NULL && instance->survive_s > 0)
+        return error_set(
+            error, -EINVAL,
+            "options --survive and --fabric-topology cannot be used together: the next "
+            "root would not know the fabric");
     if (fabric == NULL || strcmp(fabric, "tcp") == 0 || strcmp(fabric, "auto") == 0)
         return 0;
     if (strcmp(fabric, "ofi") == 0)
