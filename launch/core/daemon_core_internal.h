@@ -54,7 +54,7 @@ struct core_root {
 /* Of a tree that does not go by the allocation (daemon_core_shape.c). */
 struct core_shape {
     const struct node_order *order;     /* of the nodes of the range */
-    const struct daemon_tree_ops *tree; /* behind the core's own; NULL until attached */
+    const struct daemon_tree_ops *tree; /* below the core's; NULL until attached */
     void *tree_context;
     struct ranges early_losses; /* the tree's places, until the roster is here */
 };

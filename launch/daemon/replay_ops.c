@@ -211,7 +211,7 @@ static bool ranks_load(void *context, uint32_t job, uint32_t index, uint64_t *re
     return false;
 }
 
-/* What was taken is an input of its own. */
+/* What was taken is recorded as an event. */
 static void ranks_stacks(void *context, uint32_t job, const struct ranges *indices, uint32_t id,
                          uint32_t limit_ms)
 {

@@ -294,32 +294,6 @@ static int choose_boot(const struct request_settings *settings, struct instance_
     return 0;
 }
 
-/* auto: libfabric pays off if an instance runs more than one job. */
-static int choose_fabric(const struct request_settings *settings, struct instance_spec *instance,
-                         struct error *error)
-{
-    const char *fabric = settings->fabric;
-
-    if (settings->fabric_topology != NULL && instance->survive_s > 0)
-        return error_set(
-            error, -EINVAL,
-            "options --survive and --fabric-topology cannot be used together: the next "
-            "root would not know the fabric");
-    if (fabric == NULL || strcmp(fabric, "tcp") == 0 || strcmp(fabric, "auto") == 0)
-        return 0;
-    if (strcmp(fabric, "ofi") == 0)
-        instance->fabric = memory_copy_string("");
-    else if (strncmp(fabric, "ofi:", 4) == 0 && fabric[4] != '\0')
-        instance->fabric = memory_copy_string(fabric + 4);
-    else
-        return error_set(error, -EINVAL,
-                         "option --fabric: '%.80s' is not one of tcp, ofi, ofi:PROVIDER, auto",
-                         fabric);
-    if (instance->fabric != NULL && instance->survive_s > 0)
-        return error_set(error, -EINVAL, "option --survive: it needs --fabric tcp");
-    return 0;
-}
-
 static int make_instance(const struct request_settings *settings, const struct request_ops *ops,
                          const struct request_nodes *nodes, struct run_request *request,
                          struct error *error)
@@ -372,7 +346,7 @@ static int make_instance(const struct request_settings *settings, const struct r
     if (rc == 0)
         rc = choose_net(settings, instance, error);
     if (rc == 0)
-        rc = choose_fabric(settings, instance, error);
+        rc = request_fabric_transport(settings, instance, error);
     if (rc == 0)
         rc = request_fabric_choose(settings->fabric_topology, ops, &nodes->allocation,
                                    &instance->fabric_topology, error);

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <string.h>
 
 #include "fabric/topology/fabric_read.h"
 #include "launch/cli/request/request_shape.h"
@@ -55,4 +56,30 @@ int request_fabric_choose(const char *given, const struct request_ops *ops,
         *ret_topology = absolute(given, ops);
     fabric_model_fini(&model);
     return rc;
+}
+
+/* auto: libfabric pays off if an instance runs more than one job. */
+int request_fabric_transport(const struct request_settings *settings,
+                             struct instance_spec *instance, struct error *error)
+{
+    const char *fabric = settings->fabric;
+
+    if (settings->fabric_topology != NULL && instance->survive_s > 0)
+        return error_set(
+            error, -EINVAL,
+            "options --survive and --fabric-topology cannot be used together: the next "
+            "root would not know the fabric");
+    if (fabric == NULL || strcmp(fabric, "tcp") == 0 || strcmp(fabric, "auto") == 0)
+        return 0;
+    if (strcmp(fabric, "ofi") == 0)
+        instance->fabric = memory_copy_string("");
+    else if (strncmp(fabric, "ofi:", 4) == 0 && fabric[4] != '\0')
+        instance->fabric = memory_copy_string(fabric + 4);
+    else
+        return error_set(error, -EINVAL,
+                         "option --fabric: '%.80s' is not one of tcp, ofi, ofi:PROVIDER, auto",
+                         fabric);
+    if (instance->fabric != NULL && instance->survive_s > 0)
+        return error_set(error, -EINVAL, "option --survive: it needs --fabric tcp");
+    return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Option --fabric-topology: what describes the network between the nodes of an instance.  It is read here so that a
- * wrong one starts nothing, and again by the root, which follows its changes.
+ * The network of an instance.  Option --fabric: what carries the traffic of daemons.  Option --fabric-topology: what
+ * describes the network between the nodes; it is read here so that a wrong one starts nothing, and again by the root,
+ * which follows its changes.
  *
  * Cost: O(text + NICs).
  */
@@ -9,10 +10,15 @@
 #define LAUNCH_CLI_REQUEST_REQUEST_FABRIC_H
 
 #include "launch/cli/request/request.h"
+#include "launch/cli/request/request_settings.h"
 
 /* given: NULL if it is not.  *ret_topology: the shape, or the file's absolute path, which the caller frees; NULL if none
  * is given.  Errors are those of the description; -ENOENT if it has none of the nodes. */
 int request_fabric_choose(const char *given, const struct request_ops *ops,
                           const struct allocation *nodes, char **ret_topology, struct error *error);
+
+/* Sets instance->fabric by option --fabric; the instance knows already whether it survives its root. */
+int request_fabric_transport(const struct request_settings *settings,
+                             struct instance_spec *instance, struct error *error);
 
 #endif
