@@ -217,14 +217,17 @@ static void round_over(struct daemon_core *core)
 /* The tree is taken as it is now: a place that is lost later ends the measurement. */
 static void find_level(struct daemon_core *core, struct bench_run *run)
 {
-    struct ranges dead = {0};
+    struct ranges dead = {0}, all = {0};
     struct tree tree = {.places = core->spec->places, .radix = core->spec->radix, .dead = &dead};
-    uint32_t place = core->place;
+    uint32_t place = daemon_core_shape_tree(core, core->place);
 
-    core->tree->dead(core->tree_context, &dead);
-    tree.population = ranges_max(&run->order.places) + 1;
+    core->tree->dead(core->tree_context, &all);
+    daemon_core_shape_tree_places(core, &all, &dead);
+    ranges_add_all(&all, &run->order.places);
+    tree.population = ranges_max(&all) + 1;
+    ranges_fini(&all);
     if (place > 0)
-        run->parent = tree_parent(&tree, place);
+        run->parent = daemon_core_shape_listed(core, tree_parent(&tree, place));
     while (place > 0 && run->level < BENCH_LEVELS_MAX - 1) {
         place = tree_parent(&tree, place);
         run->level++;

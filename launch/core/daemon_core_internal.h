@@ -120,6 +120,9 @@ void daemon_core_shape_event_fini(struct daemon_shaped_event *event);
 int daemon_core_shape_losses(struct daemon_core *core, struct daemon_shaped_event *ret_event);
 uint32_t daemon_core_shape_listed(const struct daemon_core *core, uint32_t tree_place);
 uint32_t daemon_core_shape_tree(const struct daemon_core *core, uint32_t place);
+/* ret_places is replaced. */
+void daemon_core_shape_tree_places(const struct daemon_core *core, const struct ranges *places,
+                                   struct ranges *ret_places);
 /* As daemon_starter_ops.name. */
 const char *daemon_core_shape_name(const struct daemon_core *core, uint32_t place,
                                    char name[HOST_NAME_BYTES_MAX + 1]);
@@ -408,6 +411,8 @@ struct message *daemon_core_resend_came(struct daemon_core *core, uint32_t sourc
 /* JOB_MESSAGE_TAKEN, likewise. */
 void daemon_core_resend_taken(struct daemon_core *core, uint32_t source,
                               struct wire_reader *reader);
+/* A place is lost, which may have relayed some of it. */
+void daemon_core_resend_lost(struct daemon_core *core);
 daemon_event_handler daemon_core_resend_all; /* DAEMON_EVENT_RECOVERED */
 void daemon_core_resend_close(struct daemon_core *core);
 

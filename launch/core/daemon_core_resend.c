@@ -2,7 +2,8 @@
 /*
  * Messages to a root that others survive (instance_spec.survive_s).  When it dies, those under way are lost, and some of
  * them are output of programs.  So each place numbers what it sends to the root and keeps it until the root has said
- * that it has it; when the root has been recovered it sends it again.  The root takes each number once, and none before the
+ * that it has it; when the root has been recovered, a place is lost, which may have relayed some of them, or the root
+ * says that one is missing, it sends them again.  The root takes each number once, and none before the
  * one that precedes it.  Each class of frames is a separate stream, since the classes overtake each other.
  *
  * A place keeps no more output than it has credit for, and TAKEN_MESSAGES others; credit that was under
@@ -21,6 +22,8 @@
 /* What the root takes from a place before it says so. */
 #define TAKEN_MESSAGES 16u
 #define TAKEN_BYTES    (32u * 1024)
+/* Of that many messages after a gap the first asks for what is missing, since that may get lost, too. */
+#define GAP_MESSAGES 16u
 
 struct kept_message {
     struct list_link node;
@@ -38,6 +41,7 @@ struct sender {
     uint64_t next[FRAME_CLASS_COUNT];
     uint32_t messages[FRAME_CLASS_COUNT]; /* taken since that was last said */
     uint64_t bytes[FRAME_CLASS_COUNT];
+    uint32_t early[FRAME_CLASS_COUNT]; /* not taken, since one before them is missing */
 };
 
 /* ---- a place ---- */
@@ -83,18 +87,37 @@ static void drop_first(struct list *list)
     free(kept);
 }
 
+static void send_stream_again(struct daemon_core *core, enum frame_class class)
+{
+    struct list_link *node, *spare;
+
+    list_for_each(&core->resend->kept[class], node, spare)
+        core->tree->send(core->tree_context, 0, class,
+                         message_reference(list_entry(node, struct kept_message, node)->message));
+}
+
 void daemon_core_resend_taken(struct daemon_core *core, uint32_t source, struct wire_reader *reader)
 {
     struct list *list;
     uint64_t next;
     uint8_t stream;
+    bool again;
 
-    if (numbered_decode(&stream, &next, reader) < 0 || source != 0 || core->resend == NULL)
+    if (numbered_taken_decode(&stream, &next, &again, reader) < 0 || source != 0 ||
+        core->resend == NULL)
         return;
     list = &core->resend->kept[stream];
     while (!list_is_empty(list) &&
            list_entry(list_first(list), struct kept_message, node)->number < next)
         drop_first(list);
+    if (again)
+        send_stream_again(core, (enum frame_class)stream);
+}
+
+void daemon_core_resend_lost(struct daemon_core *core)
+{
+    for (uint32_t class = 0; core->resend != NULL && class < FRAME_CLASS_COUNT; class ++)
+        send_stream_again(core, (enum frame_class) class);
 }
 
 void daemon_core_resend_all(struct daemon_core *core, const struct daemon_event *event)
@@ -102,13 +125,7 @@ void daemon_core_resend_all(struct daemon_core *core, const struct daemon_event 
     (void)event;
     if (daemon_core_is_root(core))
         return;
-    for (uint32_t class = 0; core->resend != NULL && class < FRAME_CLASS_COUNT; class ++) {
-        struct list_link *node, *spare;
-
-        list_for_each(&core->resend->kept[class], node, spare) core->tree->send(
-            core->tree_context, 0, (enum frame_class) class,
-            message_reference(list_entry(node, struct kept_message, node)->message));
-    }
+    daemon_core_resend_lost(core);
     core->ops->ranks->renew_credit(core->context);
 }
 
@@ -129,10 +146,10 @@ static struct sender *sender_of(struct daemon_core *core, uint32_t place)
 }
 
 static void say_taken(struct daemon_core *core, uint32_t place, struct sender *sender,
-                      uint8_t stream)
+                      uint8_t stream, bool again)
 {
     core->tree->send(core->tree_context, place, FRAME_CONTROL,
-                     numbered_taken_message(stream, sender->next[stream]));
+                     numbered_taken_message(stream, sender->next[stream], again));
     sender->messages[stream] = 0;
     sender->bytes[stream] = 0;
 }
@@ -149,12 +166,15 @@ struct message *daemon_core_resend_came(struct daemon_core *core, uint32_t sourc
         return NULL;
     sender = sender_of(core, source);
     assert(daemon_core_is_root(core) && sender->messages[stream] < TAKEN_MESSAGES);
+    if (number > sender->next[stream] && sender->early[stream]++ % GAP_MESSAGES == 0)
+        say_taken(core, source, sender, stream, true);
     if (number != sender->next[stream])
         return NULL; /* taken already, or one before it will be sent again, and then this one */
     sender->next[stream]++;
+    sender->early[stream] = 0;
     sender->bytes[stream] += wire_left(reader);
     if (++sender->messages[stream] >= TAKEN_MESSAGES || sender->bytes[stream] >= TAKEN_BYTES)
-        say_taken(core, source, sender, stream);
+        say_taken(core, source, sender, stream, false);
     return message_create(reader->position, wire_left(reader));
 }
 

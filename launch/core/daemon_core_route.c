@@ -318,6 +318,7 @@ void daemon_core_route_lost(struct daemon_core *core, const struct daemon_event 
     }
     if (daemon_core_is_root(core))
         added_lost(core, event);
+    daemon_core_resend_lost(core);
     core->ops->ranks->renew_credit(core->context);
     core->ops->pmi->lost(core->context, event->places);
     daemon_core_names_lost(core, event->places);

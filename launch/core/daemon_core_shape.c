@@ -57,6 +57,15 @@ uint32_t daemon_core_shape_tree(const struct daemon_core *core, uint32_t place)
     return core->shape != NULL ? node_order_tree_place(order_of(core), place) : place;
 }
 
+void daemon_core_shape_tree_places(const struct daemon_core *core, const struct ranges *places,
+                                   struct ranges *ret_places)
+{
+    if (core->shape != NULL)
+        node_order_tree_places(order_of(core), places, ret_places);
+    else
+        ranges_copy(ret_places, places);
+}
+
 const char *daemon_core_shape_name(const struct daemon_core *core, uint32_t place,
                                    char name[HOST_NAME_BYTES_MAX + 1])
 {
@@ -201,6 +210,14 @@ static void shaped_missing(void *context, struct ranges *ret_places)
     ranges_fini(&there);
 }
 
+static uint32_t shaped_parent(void *context)
+{
+    struct daemon_core *core = context;
+    uint32_t place = core->shape->tree->parent(core->shape->tree_context);
+
+    return place == UINT32_MAX ? place : node_order_listed_place(order_of(core), place);
+}
+
 void daemon_core_shape_attach(struct daemon_core *core)
 {
     static const struct daemon_tree_ops ops = {
@@ -219,6 +236,7 @@ void daemon_core_shape_attach(struct daemon_core *core)
         .is_complete = shaped_is_complete,
         .is_departing = shaped_is_departing,
         .missing = shaped_missing,
+        .parent = shaped_parent,
     };
 
     assert(core->shape != NULL && core->tree != NULL && core->shape->tree == NULL);

@@ -60,7 +60,9 @@ static void journal_stop(struct journal *journal, const char *why)
     (void)!ftruncate(journal->fd, 0); /* its marks say nothing now */
     close(journal->fd);
     journal->fd = -1;
-    log_warning("%s: %s; the instance would not survive its root from now on", journal->path, why);
+    log_warning("%s: %s; from now on the root cannot be recovered: stop the instance in time and "
+                "start another",
+                journal->path, why);
 }
 
 static int write_all(int fd, const struct buffer *text)
@@ -126,7 +128,7 @@ int journal_open(struct journal *journal, const char *directory, const struct jo
     int rc = 0;
 
     assert(journal->fd < 0 && journal->path == NULL);
-    journal->path = memory_printf("%s/" JOURNAL_FILE, directory);
+    journal->path = memory_printf("%s/" SESSION_JOURNAL_FILE, directory);
     journal->fd = open(journal->path, flags, 0600);
     if (journal->fd < 0)
         return error_set(error, -errno, "cannot create %s: %s", journal->path, strerror(errno));
@@ -148,7 +150,7 @@ int journal_open(struct journal *journal, const char *directory, const struct jo
 
 void journal_mark(const struct journal *journal, const char *directory)
 {
-    char *mark = memory_printf("%s/" JOURNAL_FILE, directory);
+    char *mark = memory_printf("%s/" SESSION_JOURNAL_FILE, directory);
 
     assert(journal->path != NULL);
     if (link(journal->path, mark) < 0 && errno != EEXIST)

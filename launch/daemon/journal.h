@@ -15,9 +15,9 @@
 #include "base/error.h"
 #include "fabric/transport.h"
 #include "launch/daemon/journal_wire.h"
+#include "launch/exec/session.h"
 #include "overlay/endpoint.h"
 
-#define JOURNAL_FILE      "journal"
 #define JOURNAL_BYTES_MAX (1024ull * 1024 * 1024)
 
 struct journal;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/hash_map.h"
+#include "base/time.h"
 #include "fabric/address.h"
 #include "fabric/file_read.h"
 #include "fabric/loop.h"
@@ -19,42 +20,62 @@
 
 #define FIRST_CLIENT 1u
 
-static int read_head(struct replay *replay, const char *path, struct journal_head *ret_head,
-                     struct error *error)
+/* The reader stands at the head. */
+static int read_text(struct replay *replay, struct error *error)
+{
+    int rc = file_read(replay->path, JOURNAL_BYTES_MAX, &replay->text);
+
+    wire_reader_init(&replay->reader, replay->text.data, replay->text.length_bytes);
+    if (rc == -ENOENT)
+        return error_set(error, rc,
+                         "%.*s has no journal: only an instance started with --survive can be "
+                         "recovered, and only while its root could write its journal",
+                         (int)(strlen(replay->path) - strlen("/" SESSION_JOURNAL_FILE)),
+                         replay->path);
+    return rc < 0 ? error_set(error, rc, "cannot read %s: %s", replay->path, strerror(-rc)) : 0;
+}
+
+/* Output of programs is in it. */
+static void drop_text(struct replay *replay)
+{
+    if (replay->text.length_bytes > 0)
+        explicit_bzero(replay->text.data, replay->text.length_bytes);
+    buffer_fini(&replay->text);
+    wire_reader_init(&replay->reader, NULL, 0);
+}
+
+static int read_head(struct replay *replay, struct journal_head *ret_head, struct error *error)
 {
     int rc = journal_head_decode(ret_head, &replay->reader);
 
-    if (rc == 0)
+    if (rc == 0) {
+        replay->bytes = replay->text.length_bytes - wire_left(&replay->reader);
+        replay->own = ret_head->own;
+        replay->now_ns = ret_head->now_ns;
+        replay->survive_ns = ret_head->survive_s * NS_PER_S;
+        replay->lease_ns = ret_head->record.instance.lease_ms * NS_PER_MS;
         return 0;
+    }
     journal_head_fini(ret_head);
     return error_set(
         error, rc,
-        "%s is not a journal of this version of banyan: the same that wrote it is needed", path);
+        "%s is not a journal of this version of banyan: the same that wrote it is needed",
+        replay->path);
 }
 
+/* The process that reads the head forks others, which need not have the rest in their memory. */
 struct replay *replay_open(const char *directory, struct journal_head *ret_head,
                            struct error *error)
 {
     struct replay *replay = memory_allocate_zeroed(sizeof(*replay));
-    char *path = memory_printf("%s/" JOURNAL_FILE, directory);
-    int rc = file_read(path, JOURNAL_BYTES_MAX, &replay->text);
+    int rc;
 
-    wire_reader_init(&replay->reader, replay->text.data, replay->text.length_bytes);
-    if (rc == -ENOENT)
-        error_set(error, rc,
-                  "%s has no journal: only an instance started with --survive can be recovered",
-                  directory);
-    else if (rc < 0)
-        error_set(error, rc, "cannot read %s: %s", path, strerror(-rc));
-    else
-        rc = read_head(replay, path, ret_head, error);
-    free(path);
+    replay->path = memory_printf("%s/" SESSION_JOURNAL_FILE, directory);
     replay->timers = hash_map_create();
-    replay->bytes = replay->text.length_bytes - wire_left(&replay->reader);
+    rc = read_text(replay, error);
     if (rc == 0)
-        explicit_bzero(replay->text.data, replay->bytes); /* the secret; ret_head has it */
-    replay->own = rc == 0 ? ret_head->own : (struct addresses){0};
-    replay->now_ns = rc == 0 ? ret_head->now_ns : 0;
+        rc = read_head(replay, ret_head, error);
+    drop_text(replay);
     if (rc == 0)
         return replay;
     replay_destroy(replay);
@@ -71,9 +92,8 @@ void replay_destroy(struct replay *replay)
     while ((timer = hash_map_next(replay->timers, &cursor)) != NULL)
         free(timer);
     hash_map_destroy(replay->timers);
-    if (replay->text.length_bytes > 0)
-        explicit_bzero(replay->text.data, replay->text.length_bytes);
-    buffer_fini(&replay->text);
+    drop_text(replay);
+    free(replay->path);
     journal_record_fini(&replay->record);
     ranges_fini(&replay->clients);
     free(replay);
@@ -126,9 +146,12 @@ void replay_post(struct replay *replay)
         daemon_core_step(replay->core, &replay->record.event);
 }
 
-bool replay_is_refused(struct replay *replay)
+bool replay_is_refused(struct replay *replay, uint32_t place)
 {
-    return replay_next_is(replay, JOURNAL_REFUSED);
+    if (!replay_next_is(replay, JOURNAL_REFUSED))
+        return false;
+    replay->is_ahead = replay->record.place != place;
+    return !replay->is_ahead;
 }
 
 static void follow_clients(struct replay *replay, const struct daemon_event *event)
@@ -214,6 +237,12 @@ static int check_end(const struct replay *replay, struct error *error)
         return error_set(error, -ESTALE,
                          "this machine has been restarted since, or it is not the one on which the "
                          "root was: only that machine can recover it");
+    if (loop_now_ns() - replay->now_ns > replay->survive_ns + replay->lease_ns)
+        return error_set(error, -ETIME,
+                         "it ended %llu s ago, and the nodes, which survive it for %llu s, have "
+                         "ended, too",
+                         (unsigned long long)((loop_now_ns() - replay->now_ns) / NS_PER_S),
+                         (unsigned long long)(replay->survive_ns / NS_PER_S));
     if (!endpoint_is_complete(replay->endpoint))
         return error_set(error, -ENODATA, "its nodes had not all joined when its root ended");
     if (daemon_core_is_ending(replay->core))
@@ -224,7 +253,16 @@ static int check_end(const struct replay *replay, struct error *error)
 int replay_run(struct replay *replay, struct daemon_core *core, struct endpoint *endpoint,
                struct hostlist *added, struct error *error)
 {
+    int rc = read_text(replay, error);
+
     assert(replay->core == NULL && core != NULL && endpoint != NULL);
+    if (rc == 0 && wire_left(&replay->reader) < replay->bytes)
+        rc = error_set(error, -EBADMSG, "%s has become shorter", replay->path);
+    if (rc < 0)
+        return rc;
+    explicit_bzero(replay->text.data, replay->bytes); /* the secret: the head has been read */
+    wire_reader_init(&replay->reader, replay->text.data + replay->bytes,
+                     replay->text.length_bytes - replay->bytes);
     replay->core = core;
     replay->endpoint = endpoint;
     replay->added = added;
@@ -232,7 +270,9 @@ int replay_run(struct replay *replay, struct daemon_core *core, struct endpoint 
     endpoint_start(endpoint, &replay->own);
     while (replay_next(replay))
         replay_record(replay);
-    return check_end(replay, error);
+    rc = check_end(replay, error);
+    drop_text(replay);
+    return rc;
 }
 
 /* ---- going on ---- */

@@ -15,8 +15,12 @@ struct replay_timer {
 };
 
 struct replay {
-    struct buffer text; /* the journal */
+    char *path;         /* of the journal */
+    struct buffer text; /* the journal, while it is read */
     struct wire_reader reader;
+    uint64_t
+        survive_ns; /* how long the nodes do without a root, at least, and at most a lease more */
+    uint64_t lease_ns;
     struct journal_record record;
     bool is_ahead; /* record has been read, and is the next one */
     int rc;        /* of the last one read */
@@ -34,7 +38,7 @@ struct replay {
 const struct transport_ops *replay_transport_ops(void);
 /* What was posted from within the present step. */
 void replay_post(struct replay *replay);
-/* The connect that is being made failed at once. */
-bool replay_is_refused(struct replay *replay);
+/* The connect to that place, which is being made, failed at once. */
+bool replay_is_refused(struct replay *replay, uint32_t place);
 
 #endif

@@ -17,7 +17,7 @@ static int transport_connect(void *context, uint32_t place, const struct address
 {
     (void)place;
     (void)addresses;
-    return replay_is_refused(context) ? -EALREADY : 0;
+    return replay_is_refused(context, place) ? -EALREADY : 0;
 }
 
 static int transport_send(void *context, uint32_t place, const struct frame *frame)

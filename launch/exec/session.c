@@ -142,34 +142,52 @@ void session_hold(const char *path)
         close(fd);
 }
 
+enum survival {
+    SURVIVAL_NONE, /* nothing goes on when this root dies */
+    SURVIVAL_LASTS,
+    SURVIVAL_OVER,
+};
+
 /* Of the root of an instance that goes on without it: a process that recovers it needs what is here.  The journal
  * (launch/daemon/journal_wire.h) begins with how long; it was last written when the root lived. */
-static int is_survived(int directory_fd)
+static enum survival survival_of(int directory_fd)
 {
-    int fd = openat(directory_fd, "journal", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = openat(directory_fd, SESSION_JOURNAL_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    enum survival survival = SURVIVAL_NONE;
     unsigned char head[JOURNAL_HEAD_BYTES];
     struct stat status;
     uint64_t limit_s = 0;
 
     if (fd < 0)
-        return 0;
+        return SURVIVAL_NONE;
     if (read(fd, head, sizeof(head)) == (ssize_t)sizeof(head))
         for (size_t i = sizeof(head); i-- > sizeof(head) - sizeof(uint32_t);)
             limit_s = limit_s << 8 | head[i];
-    if (fstat(fd, &status) < 0 || time(NULL) - status.st_mtime > (time_t)limit_s)
-        limit_s = 0;
+    if (limit_s > 0 && fstat(fd, &status) == 0)
+        survival = time(NULL) - status.st_mtime > (time_t)limit_s ? SURVIVAL_OVER : SURVIVAL_LASTS;
     close(fd);
-    return limit_s > 0;
+    return survival;
 }
 
 int session_is_left(const char *path)
 {
     int fd = open_directory(path);
-    int is_left = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0 && !is_survived(fd);
+    int is_left = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0 && survival_of(fd) != SURVIVAL_LASTS;
 
     if (fd >= 0)
         close(fd);
     return is_left;
+}
+
+int session_is_outlived(const char *path)
+{
+    int fd = open_directory(path);
+    int is_outlived =
+        fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) == 0 && survival_of(fd) == SURVIVAL_OVER;
+
+    if (fd >= 0)
+        close(fd);
+    return is_outlived;
 }
 
 void session_share(struct session *session)

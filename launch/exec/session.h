@@ -17,6 +17,8 @@
 #define SESSION_VIRTUAL_PREFIX \
     "bv-" /* and the session: the directory of virtual nodes, in the base */
 #define SESSION_FREE_BYTES_MIN (1024u * 1024) /* below this TMPDIR counts as full */
+/* Of the root, whose instance survives it (launch/daemon/journal.h). */
+#define SESSION_JOURNAL_FILE "journal"
 
 struct session {
     char directory[104];        /* short enough that a socket path fits in it */
@@ -41,6 +43,8 @@ int session_create(const struct session *session, struct error *error);
 void session_hold(const char *path);
 /* 1 if nobody holds it, 0 if a process does or it is not known. */
 int session_is_left(const char *path);
+/* Of a root whose instance went on without it, and which nobody has recovered in time: the same, and the time is over. */
+int session_is_outlived(const char *path);
 /* Removes both, and the user's directory if it is empty then. */
 void session_remove(const struct session *session);
 /* Removes one of the two, or another directory that has the session in its name, and the banyan-<uid> above it

@@ -223,6 +223,33 @@ static void sweep_place(const char *name, const char *tmpdir)
     remove_if_left(path);
 }
 
+/* Directories of roots that others have survived no longer have a mark in memory.  Their journals say that they are
+ * left: that of a root that lives, also on another machine that shares the file system, was written a moment ago. */
+static void sweep_roots(const char *tmpdir)
+{
+    const char *base = session_base(tmpdir);
+    char user[PATH_MAX], path[PATH_MAX];
+    struct dirent *entry;
+    DIR *directory;
+
+    snprintf(user, sizeof(user), "%.3900s/banyan-%u", base, (unsigned int)geteuid());
+    directory = opendir(user);
+    while (directory != NULL && (entry = readdir(directory)) != NULL) {
+        struct target target;
+
+        if (target_parse(entry->d_name, &target, NULL) < 0 || strcmp(target.place, "0") != 0)
+            continue;
+        snprintf(path, sizeof(path), "%.3950s/%.64s", user, entry->d_name);
+        if (!session_is_outlived(path))
+            continue;
+        session_remove_directory(path);
+        snprintf(path, sizeof(path), "%.3900s/" SESSION_VIRTUAL_PREFIX "%s", base, target.session);
+        remove_if_left(path);
+    }
+    if (directory != NULL)
+        closedir(directory);
+}
+
 void session_sweep(const char *tmpdir)
 {
     DIR *directory = opendir(SHARED_BASE);
@@ -238,6 +265,7 @@ void session_sweep(const char *tmpdir)
     }
     if (directory != NULL)
         closedir(directory);
+    sweep_roots(tmpdir);
     helper_cgroup_clean();
 }
 

@@ -96,6 +96,8 @@ static const char *why_not(const struct job *job, const struct ranges *lost)
     const char *why = NULL;
     uint32_t place = 0;
 
+    if (job->instance->spec->survive_s > 0)
+        return "its ranks may run on there, as nodes survive the root, so none is restarted on a spare";
     if (job->has_joined)
         return "ranks had connected to PMI, so none is restarted on a spare";
     if (is_served_early(job))

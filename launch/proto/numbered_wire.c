@@ -33,12 +33,13 @@ struct message *numbered_message(uint8_t stream, uint64_t number, const struct m
     return message;
 }
 
-struct message *numbered_taken_message(uint8_t stream, uint64_t number)
+struct message *numbered_taken_message(uint8_t stream, uint64_t number, bool again)
 {
     struct buffer payload = {0};
     struct message *message;
 
     put_header(&payload, JOB_MESSAGE_TAKEN, stream, number);
+    wire_put_u8(&payload, again);
     message = message_from_buffer(&payload);
     buffer_fini(&payload);
     return message;
@@ -54,4 +55,13 @@ int numbered_decode(uint8_t *ret_stream, uint64_t *ret_number, struct wire_reade
     *ret_stream = stream;
     *ret_number = number;
     return 0;
+}
+
+int numbered_taken_decode(uint8_t *ret_stream, uint64_t *ret_number, bool *ret_again,
+                          struct wire_reader *reader)
+{
+    int rc = numbered_decode(ret_stream, ret_number, reader);
+
+    *ret_again = wire_get_u8(reader) > 0;
+    return rc < 0 || wire_finish(reader) < 0 ? -EBADMSG : 0;
 }

@@ -226,11 +226,38 @@ chmod 700 "$scratch/copy"
 refuses 125 "has no journal: only an instance started with --survive can be recovered" \
     "which cannot be recovered" recover --instance "$scratch/copy"
 
+# A relay dies while the root lives: what it had taken over is sent again.
+start_instance --survive 60 --radix 2
+cat >"$scratch/many" <<'EOP'
+#!/bin/sh
+[ "$BANYAN_RANK" != 0 ] || echo $PPID >"$1"
+i=0
+while [ $i -lt 60000 ]; do i=$((i + 1)); echo "line $i"; done
+EOP
+chmod +x "$scratch/many"
+in_instance run -N 1 --on-failure continue --timeout 300 -l "$scratch/many" "$scratch/helper" >"$scratch/many.out" 2>/dev/null &
+client=$!
+until_true 60 test -s "$scratch/many.out"
+kill -9 "$(awk '/^PPid:/ { print $2 }' "/proc/$(cat "$scratch/helper")/status")"
+wait $client
+complete=
+for rank in 1 2 3 4 5 6 7; do
+    complete+=" $(sed -n "s/^\[$rank\] line //p" "$scratch/many.out" | cmp -s - <(seq 60000) && echo yes)"
+done
+is "$complete" " yes yes yes yes yes yes yes" "no line of the others is lost with a relay"
+in_instance stop
+
 # Nobody recovers it.
 start_instance --survive 5 --patience 5
 session=$(basename "${dir%.0}")
 job=$(in_instance run --detach -n 2 sleep 1000)
 kill_root
 ok "when the time is over the nodes end" until_true 90 sh -c "! grep -qsz BANYAN_SESSION=$session /proc/[0-9]*/environ"
+swept() {
+    start_instance
+    in_instance stop
+    [ ! -e "$TMPDIR/banyan-$(id -u)/$session.0" ]
+}
+ok "and later instances on this machine remove what was kept" until_true 60 swept
 "$banyan" clean "$session" >/dev/null 2>&1
 done_testing

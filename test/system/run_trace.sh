@@ -157,4 +157,9 @@ refuses 125 "option --trace cannot be used with --no-daemons" "without daemons" 
     run --no-daemons --trace "$scratch/t" -H localhost true
 
 nothing_left_within 30 none "nothing is left"
+# Where the tree goes by the switches the parent is another node.
+printf '%s\n' 'SwitchName=a Nodes=v[1,3]' 'SwitchName=b Nodes=v[2,4]' 'SwitchName=t Switches=a,b' >"$scratch/topology.conf"
+run "$banyan" run --virtual-nodes 4 --radix 2 --fabric-topology "$scratch/topology.conf" -N 1 --trace "$scratch/shaped.json" \
+    true </dev/null
+is "$status-$(python3 "$scratch/check.py" "$scratch/shaped.json" 4 1 begun)" "0-" "of a tree that follows switches, too"
 done_testing

@@ -36,6 +36,7 @@ struct starting {
     int is_ready;
     int has_failed;
     int detached;
+    char *directory; /* once it is ready */
 };
 
 static void print_on_stderr(const char *text)
@@ -91,6 +92,8 @@ static void on_ready(struct starting *starting, struct wire_reader *reader)
         return;
     assert(starting->channel != NULL);
     starting->is_ready = 1;
+    free(starting->directory);
+    starting->directory = memory_copy_string(ready.directory);
     printf("%s\n", ready.directory);
     if (fflush(stdout) != 0) {
         print_on_stderr("cannot write to standard output; ending the instance");
@@ -222,11 +225,28 @@ static int start_live(struct starting *starting, struct run_request *request, st
     return 0;
 }
 
-/* What the root has left is needed. */
+/* What the root has left is needed; without its journal it is of no use. */
 static int was_survived(const struct starting *starting)
 {
-    return starting->request->instance.survive_s > 0 && starting->is_ready &&
-           starting->root.has_ended && WIFSIGNALED(starting->root.wait_status);
+    char *journal;
+    int is_there;
+
+    if (starting->request->instance.survive_s == 0 || starting->directory == NULL ||
+        !starting->root.has_ended || !WIFSIGNALED(starting->root.wait_status))
+        return 0;
+    journal = memory_printf("%s/" SESSION_JOURNAL_FILE, starting->directory);
+    is_there = access(journal, F_OK) == 0;
+    free(journal);
+    return is_there;
+}
+
+/* After an instance that has ended. */
+static void clean_up(const struct run_request *request, const struct starting *starting)
+{
+    if (starting->root.has_ended && WIFSIGNALED(starting->root.wait_status))
+        (void)session_clean(request->instance.session, request->instance.own_tmpdir, NULL);
+    if (request->instance.virtual_base != NULL)
+        session_remove_tree(request->instance.virtual_base);
 }
 
 int start_run(struct run_request *request)
@@ -241,15 +261,14 @@ int start_run(struct run_request *request)
     if (rc < 0)
         print_on_stderr(error.text);
     if (starting.detached)
-        return EXIT_SUCCESS;
-    if (was_survived(&starting)) {
+        rc = 0;
+    else if (was_survived(&starting))
         print_on_stderr("its nodes go on: 'banyan recover' makes another root, within the time of "
                         "--survive");
-        return rc < 0 ? EXIT_STATUS_FAILED : status_of(&starting);
-    }
-    if (starting.root.has_ended && WIFSIGNALED(starting.root.wait_status))
-        (void)session_clean(request->instance.session, request->instance.own_tmpdir, NULL);
-    if (request->instance.virtual_base != NULL)
-        session_remove_tree(request->instance.virtual_base);
+    else
+        clean_up(request, &starting);
+    free(starting.directory);
+    if (starting.detached)
+        return EXIT_SUCCESS;
     return rc < 0 ? EXIT_STATUS_FAILED : status_of(&starting);
 }

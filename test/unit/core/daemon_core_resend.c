@@ -137,6 +137,32 @@ static void test_lost_is_sent_again(void)
     daemon_core_destroy(root);
 }
 
+/* Without a death of the root: a relay may lose something, too. */
+static void test_gap_is_closed(void)
+{
+    struct daemon_core *node = make_core(1, &node_tree);
+    struct daemon_core *root = make_core(0, &root_tree);
+    struct daemon_event event = {.kind = DAEMON_EVENT_RECEIVED, .place = 0};
+
+    texts = answers = 0;
+    for (uint32_t i = 0; i < 4; i++)
+        say(node, i);
+    deliver(root, 1); /* one is lost */
+    is_uint(texts, 0, "nothing is taken before it");
+    is_uint(answers, 1, "the root asks for it, once");
+    event.message = answer;
+    daemon_core_step(node, &event);
+    is_uint(wire_count, 4, "the node sends all again");
+    deliver(root, 0);
+    is_uint(texts, 4, "and the root has all");
+    daemon_core_resend_lost(node);
+    is_uint(wire_count, 4, "a node that is lost may have lost them, too");
+    deliver(root, 0);
+    is_uint(texts, 4, "what has come is not taken again");
+    daemon_core_destroy(node);
+    daemon_core_destroy(root);
+}
+
 static void test_taken_is_dropped(void)
 {
     struct daemon_core *node = make_core(1, &node_tree);
@@ -177,6 +203,7 @@ int main(void)
 {
     lone_core_open();
     test_lost_is_sent_again();
+    test_gap_is_closed();
     test_taken_is_dropped();
     test_without();
     message_release(answer);
