@@ -87,8 +87,8 @@ static int names_check(struct source *source, size_t from, size_t to, size_t *re
     int inside = 0;
 
     *ret_colon = to;
-    if (from < to && source->text[from] == '-')
-        return error_set(source_error(source, from), -EINVAL, "a node name cannot begin with '-'");
+    if (from < to && host_name_check_first(source->text[from], source_error(source, from)) < 0)
+        return -EINVAL;
     for (size_t i = from; i < to; i++) {
         char byte = source->text[i];
 

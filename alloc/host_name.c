@@ -37,13 +37,21 @@ static bool is_address(const char *name, size_t name_bytes)
     return colon != NULL && memchr(colon + 1, ':', name_bytes - (size_t)(colon + 1 - name)) != NULL;
 }
 
+/* It would be an option of other programs, or lead out of a directory. */
+int host_name_check_first(char byte, struct error *error)
+{
+    if (byte == '-' || byte == '.')
+        return error_set(error, -EINVAL, "a node name cannot begin with '%c'", byte);
+    return 0;
+}
+
 int host_name_check(const char *name, size_t name_bytes, size_t *ret_offset, struct error *error)
 {
     int address = is_address(name, name_bytes);
 
     *ret_offset = 0;
-    if (name_bytes > 0 && name[0] == '-')
-        return error_set(error, -EINVAL, "a node name cannot begin with '-'");
+    if (name_bytes > 0 && host_name_check_first(name[0], error) < 0)
+        return -EINVAL;
     if (name_bytes > HOST_NAME_BYTES_MAX)
         return error_set(error, -EINVAL, "a name of more than %d bytes", HOST_NAME_BYTES_MAX);
     for (size_t i = 0; i < name_bytes; i++) {

@@ -17,6 +17,8 @@ bool host_name_has_byte(char byte);
 bool host_name_has_address_byte(char byte);
 /* What keeps bytes from being one name or an IPv6 address: 0, or -EINVAL with the reason and the
  * offset (from 0) of the byte. */
+/* Of a name: -EINVAL if none begins with this byte. */
+int host_name_check_first(char byte, struct error *error);
 int host_name_check(const char *name, size_t name_bytes, size_t *ret_offset, struct error *error);
 /* Says that a byte cannot be in a name; -EINVAL. */
 int host_name_byte_error(struct error *error, char byte);

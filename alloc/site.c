@@ -246,6 +246,9 @@ static int check_value(enum site_key key, const char *text, struct error *error)
         rc = error_set(error, -EINVAL, "'%.*s' is not the name of a machine", SHOWN_BYTES, text);
     else if (key == SITE_TMPDIR && text[0] != '/')
         rc = error_set(error, -EINVAL, "'%.*s' is not an absolute path", SHOWN_BYTES, text);
+    else if (key == SITE_TMPDIR && strchr(text, ';') != NULL)
+        rc = error_set(error, -EINVAL, "'%.*s' is not one directory: it has a ';'", SHOWN_BYTES,
+                       text);
     else if (keys[key].fact != NULL)
         rc = check_facts(key, text, error);
     if (rc < 0)

@@ -94,8 +94,9 @@ static int list_check(struct source_text *text)
 
         if (*at == '[' || (*at == ']' && inside)) {
             inside = *at == '[';
-        } else if (!inside && starts && *at == '-') {
-            return source_text_fail(text, at, "a node name cannot begin with '-'");
+        } else if (!inside && starts && host_name_check_first(*at, text->error) < 0) {
+            source_text_prefix(text, at);
+            return -EINVAL;
         } else if (!inside && !separator && !host_name_has_byte(*at)) {
             host_name_byte_error(text->error, *at);
             source_text_prefix(text, at);

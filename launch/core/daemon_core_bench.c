@@ -128,7 +128,8 @@ static void broadcast_data(struct daemon_core *core)
         core->tree->broadcast(core->tree_context, &run->order.places, message_reference(run->data));
 
     assert(daemon_core_is_root(core));
-    if (rc < 0) /* acknowledgements of earlier ones are on their way */
+    assert(rc == 0 || rc == -EAGAIN); /* orders are within the limits of a broadcast */
+    if (rc < 0)                       /* acknowledgements of earlier ones are on their way */
         core->ops->timer(core->context, DAEMON_TIMER_BENCH, 0, now_ns + RETRY_NS);
 }
 

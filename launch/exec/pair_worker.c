@@ -29,6 +29,7 @@
 
 #define BUFFER_BYTES  (256u * 1024)
 #define PATIENCE_S    60 /* for a peer that does not answer */
+#define STRANGER_S    1  /* for who has connected to say who it is */
 #define CONNECT_MS    10000
 #define WARM_UPS      3
 #define TRANSFERS_MAX 5u
@@ -101,9 +102,9 @@ static int receive_small(int fd)
 
 /* ---- Connections ---- */
 
-static void set_options(int fd)
+static void set_options(int fd, time_t patience_s)
 {
-    const struct timeval patience = {.tv_sec = PATIENCE_S};
+    const struct timeval patience = {.tv_sec = patience_s};
     int one = 1;
 
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
@@ -158,7 +159,7 @@ static int connect_peer(struct worker *worker, uint32_t peer)
     if (fd < 0)
         return fd;
     (void)fcntl(fd, F_SETFL, 0); /* it was only to connect in time */
-    set_options(fd);
+    set_options(fd, PATIENCE_S);
     memcpy(hello.token, worker->token, sizeof(hello.token));
     (void)move(fd, &hello, sizeof(hello), sizeof(hello), 1);
     return fd;
@@ -179,10 +180,12 @@ static int accept_peer(struct worker *worker, uint32_t peer)
         fd = accept4(worker->listener, NULL, NULL, SOCK_CLOEXEC);
         if (fd < 0)
             continue;
-        set_options(fd);
-        if (move(fd, &hello, sizeof(hello), sizeof(hello), 0) == 0 && hello.rank == peer &&
-            memcmp(hello.token, worker->token, sizeof(hello.token)) == 0)
+        set_options(fd, STRANGER_S);
+        if (recv(fd, &hello, sizeof(hello), MSG_WAITALL) == (ssize_t)sizeof(hello) &&
+            hello.rank == peer && memcmp(hello.token, worker->token, sizeof(hello.token)) == 0) {
+            set_options(fd, PATIENCE_S);
             return fd;
+        }
         close(fd);
     }
     return -ETIMEDOUT;

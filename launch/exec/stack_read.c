@@ -26,6 +26,7 @@
 
 #define AT_ONCE          4u
 #define EACH_MS          10000u
+#define KILL_MS          1000 /* until one that was killed has ended */
 #define OUTPUT_BYTES_MAX (256u * 1024)
 #define PIECE_BYTES      4096u
 #define REAP_MS          20 /* how often a program is looked at that has closed its output */
@@ -253,9 +254,9 @@ static int look_go_on(struct look *look, int is_readable)
     }
     if (look->fd >= 0)
         return 0;
-    ended = waitpid(look->pid, NULL, look->is_late ? 0 : WNOHANG);
-    if (ended == 0)
-        return 0;
+    ended = waitpid(look->pid, NULL, WNOHANG);
+    if (ended == 0 && !(look->is_late && now_ns() > look->due_ns + KILL_MS * NS_PER_MS))
+        return 0; /* one that is killed may wait for a file system, and is left to the helper then */
     look->pid = 0;
     return 1;
 }

@@ -203,8 +203,15 @@ static int clears(const char *text)
     return 0;
 }
 
+/* "-l nodes=2:ppn=4", beside which PBS takes no chunks. */
+static int is_old_form(const struct asker *asker, const char *options)
+{
+    return strcmp(asker->scheduler, "pbs") == 0 && options != NULL &&
+           strstr(options, "nodes=") != NULL;
+}
+
 /* -EINVAL if the terms cannot be read. ret_made is zeroed, and 0 returned, if the request has none. */
-static int find_required(const struct asker *asker, int argc, char *const *argv,
+static int find_required(const struct asker *asker, const char *colon, int argc, char *const *argv,
                          struct alloc_require *ret_made, char **ret_text, struct error *error)
 {
     char *text = request_words_list(argc, argv, offsetof(struct request_settings, require));
@@ -220,7 +227,7 @@ static int find_required(const struct asker *asker, int argc, char *const *argv,
         error_prefix(error, "option --require");
         return rc;
     }
-    alloc_require_make(asker->scheduler, &require, ret_made);
+    alloc_require_make(is_old_form(asker, colon) ? "" : asker->scheduler, &require, ret_made);
     return 1;
 }
 
@@ -262,7 +269,7 @@ int alloc_request_command_make(struct alloc_request_command *ret_command, const 
 
     if (asker == NULL)
         return -EINVAL;
-    is_required = find_required(asker, argc, argv, &required, &terms, error);
+    is_required = find_required(asker, colon, argc, argv, &required, &terms, error);
     if (is_required < 0) {
         free(terms);
         return is_required;

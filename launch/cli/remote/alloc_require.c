@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "alloc/host_name.h"
+
 #define SELECT "select="
 
 /* ---- Terms ---- */
@@ -25,6 +27,15 @@ static void put_term(const struct require_term *term, struct buffer *out)
 {
     buffer_printf(out, "%s%.*s", out->length_bytes > 0 ? "," : "", (int)term->text_bytes,
                   term->text);
+}
+
+/* Words that mean themselves in the language of any scheduler. */
+static int is_plain(const struct require_term *term)
+{
+    for (uint32_t i = 0; i < term->words_bytes; i++)
+        if (term->words[i] != '|' && !host_name_has_byte(term->words[i]))
+            return 0;
+    return 1;
 }
 
 /* "(a || b)" of "a|b", with those signs. */
@@ -121,13 +132,16 @@ void alloc_require_make(const char *scheduler, const struct require *require,
     struct buffer together = {0}; /* terms that become one option */
     int is_slurm = strcmp(scheduler, "slurm") == 0;
     int is_lsf = strcmp(scheduler, "lsf") == 0;
+    int is_pbs = strcmp(scheduler, "pbs") == 0;
 
-    assert(is_slurm || is_lsf || strcmp(scheduler, "pbs") == 0);
+    assert(is_slurm || is_lsf || is_pbs || scheduler[0] == '\0');
     for (uint32_t i = 0; i < require->count; i++) {
         const struct require_term *term = &require->terms[i];
-        int is_asked = is_slurm ? put_slurm(term, &made.option, &together)
-                       : is_lsf ? put_lsf(term, &together)
-                                : put_pbs(term, &made.chunk);
+        int is_asked = !is_plain(term) ? 0
+                       : is_slurm      ? put_slurm(term, &made.option, &together)
+                       : is_lsf        ? put_lsf(term, &together)
+                       : is_pbs        ? put_pbs(term, &made.chunk)
+                                       : 0;
 
         if (!is_asked)
             put_term(term, &made.left);

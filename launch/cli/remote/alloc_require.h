@@ -22,7 +22,7 @@ struct alloc_require {
     struct buffer kept;   /* terms that the run still checks, likewise */
 };
 
-/* scheduler: slurm, lsf or pbs. */
+/* scheduler: slurm, lsf or pbs; "": one that can be asked for nothing. */
 void alloc_require_make(const char *scheduler, const struct require *require,
                         struct alloc_require *ret_made);
 void alloc_require_fini(struct alloc_require *made);

@@ -41,6 +41,12 @@ int request_fabric_choose(const char *given, const struct request_ops *ops,
     if (given == NULL)
         return 0;
     assert(allocation_nodes(nodes) > 0);
+    if (strncmp(given, "/dev/fd/", strlen("/dev/fd/")) == 0)
+        return error_set(
+            error, -EINVAL,
+            "option --fabric-topology: %s is a pipe, and the root reads the description "
+            "again while the instance lives: it must be a file",
+            given);
     rc = request_shape_read("--fabric-topology", given, ops, &model, error);
     if (rc < 0 && !fabric_read_is_generated(given))
         error_prefix(error, "option --fabric-topology");

@@ -23,9 +23,8 @@
 #include "launch/cli/verb/verb_output.h"
 #include "launch/proto/exit_status.h"
 
-#define FIELD(member)        .offset = offsetof(struct bench_settings, member)
-#define RULES_MAX            64
-#define OPTION_OF_START_ONLY "daemonize"
+#define FIELD(member) .offset = offsetof(struct bench_settings, member)
+#define RULES_MAX     64
 
 _Static_assert(offsetof(struct bench_settings, start) == 0, "rules of start have offsets in it");
 
@@ -123,7 +122,7 @@ const struct option_rule *bench_verb_rules(void)
             rules[count++] = (struct option_rule){
                 .kind = OPTION_HEADING,
                 .help = "An instance for the measurement (options as of banyan start)"};
-        else if (strcmp(start->name, OPTION_OF_START_ONLY) != 0)
+        else if (strcmp(start->name, "daemonize") != 0 && strcmp(start->name, "survive") != 0)
             rules[count++] = *start;
     }
     rules[count] = (struct option_rule){.kind = OPTION_END};

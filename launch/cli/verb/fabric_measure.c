@@ -7,9 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@
 #include "launch/cli/option/json_text.h"
 #include "launch/exec/pair_worker.h"
 #include "launch/exec/task_worker.h"
+#include "launch/proto/exit_status.h"
 
 /* The shortest way costs so much, so that ways which differ by some percent have different costs. */
 #define COST_OF_SHORTEST 10.0
@@ -217,7 +220,8 @@ int fabric_measure_describe(const char *lines, uint64_t bytes, struct buffer *ou
 
 /* ---- The run ---- */
 
-static void execute(const struct fabric_measure *measure, int out_fd)
+/* It ends with this process, as at Ctrl-C. */
+static void execute(const struct fabric_measure *measure, int out_fd, pid_t parent)
 {
     static const char *const words[] = {"--per-node", "1",    "--mpi", "pmi1",
                                         "--stdin",    "none", "--"};
@@ -236,10 +240,13 @@ static void execute(const struct fabric_measure *measure, int out_fd)
     argv[count++] = memory_printf("%" PRIu64, measure->bytes);
     argv[count++] = memory_printf("%" PRIu32, measure->repeats);
     argv[count] = NULL;
+    prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
+    if (getppid() != parent)
+        _exit(EXIT_STATUS_FAILED);
     if (dup2(out_fd, STDOUT_FILENO) >= 0)
         execv("/proc/self/exe", (char *const *)(uintptr_t)argv);
     fprintf(stderr, "banyan: cannot start banyan run: %s\n", strerror(errno));
-    _exit(125);
+    _exit(EXIT_STATUS_FAILED);
 }
 
 static int read_all(int fd, struct buffer *out)
@@ -259,14 +266,14 @@ int fabric_measure_run(const struct fabric_measure *measure, struct buffer *out,
 {
     struct buffer lines = {0};
     int ends[2], status = 0, rc;
-    pid_t pid;
+    pid_t parent = getpid(), pid;
 
     assert(measure->bytes > 0 && measure->repeats > 0);
     if (pipe2(ends, O_CLOEXEC) < 0)
         return error_set(error, -errno, "cannot make a pipe: %s", strerror(errno));
     pid = fork();
     if (pid == 0)
-        execute(measure, ends[1]);
+        execute(measure, ends[1], parent);
     close(ends[1]);
     rc = pid < 0 ? -errno : read_all(ends[0], &lines);
     close(ends[0]);

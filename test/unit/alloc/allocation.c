@@ -165,6 +165,7 @@ static void test_hosts_errors(void)
     hosts_error("a,^n[1", "column 5: unmatched '['");
     hosts_error("+n0", "column 1: there are no nodes to select from");
     hosts_error("^a", "there are no nodes to select from");
+    hosts_error("..", "column 1: a node name cannot begin with '.'");
     hosts_error("-oProxyCommand=x", "column 1: a node name cannot begin with '-'");
     hosts_error("a;b", "column 2: ';' is not allowed in a node name");
     hosts_error("n{1..3}", "column 2: '{' is not allowed in a node name");

@@ -126,6 +126,7 @@ static void test_nodes(void)
 static void test_refusals(void)
 {
     refuses(NULL, "nods", "q1", "a cluster has no 'nods': did you mean 'nodes'?");
+    refuses(NULL, "tmpdir", "/a;b=/c", "is not one directory");
     refuses(NULL, "colour", "red", "banyan(1) lists");
     refuses("gpu", "scheduler", "pbs", "belongs to the section of the cluster");
     refuses(NULL, "scheduler", "slrum", "did you mean 'slurm'?");

@@ -40,6 +40,9 @@ static void test_terms(void)
          ":mem=1024mb:ngpus=2:ib=true:old=false", "feature=a|b,arch=x86_64",
          "feature=a|b,arch=x86_64");
     asks("pbs", "os=linux", "", "", "os=linux", "os=linux");
+    /* What means something else there is not asked for. */
+    asks("pbs", "feature=a+2:ncpus", "", "", "feature=a+2:ncpus", "feature=a+2:ncpus");
+    asks("", "mem>=1G,feature=ib", "", "", "mem>=1G,feature=ib", "mem>=1G,feature=ib");
 }
 
 static void chunk_is(const char *value, const char *expected)
@@ -93,6 +96,9 @@ static void test_commands(void)
             "qsub -I -V -x -l select=2:mem=1024mb -q q -- banyan run --wdir /d -n 2 true", NULL);
     becomes("pbs: -lselect=2", "mem>=1G",
             "qsub -I -V -x -lselect=2:mem=1024mb -- banyan run --wdir /d -n 2 true", NULL);
+    becomes("pbs: -l nodes=2:ppn=4", "mem>=1G",
+            "qsub -I -V -x -l nodes=2:ppn=4 -- banyan run --wdir /d --require mem>=1G -n 2 true",
+            "mem>=1G");
     becomes("pbs:", "gpus>=1,arch=arm|x",
             "qsub -I -V -x -l select=1:ngpus=1 -- banyan run --wdir /d --require arch=arm|x -n 2 "
             "true",

@@ -56,6 +56,7 @@ int main(void)
     taken("topology.conf", "/home/user/topology.conf", "a file");
     taken("/etc/topology.conf", "/etc/topology.conf", "a path");
     taken("fat-tree:2x2", "fat-tree:2x2", "a shape");
+    refused("/dev/fd/63", -EINVAL, "is a pipe");
     refused("none", -ENOENT, "option --fabric-topology: cannot read none");
     refused("bad", -EINVAL, "option --fabric-topology: bad: ");
     refused("fat-tree:2", -ENOENT,
