@@ -31,7 +31,7 @@ BEGIN {
     only["^openssl/"]                 = "^fabric/|^contrib/bench/|^test/"
     only["^hwloc"]                    = "^fabric/|^test/"
     only["^rdma/"]                    = "^fabric/"
-    only["^pmix"]                     = "^pmix/host|^contrib/bench/|^test/"
+    only["^pmix"]                     = "^pmix/host|^pmix/fence_client\\.c$|^contrib/bench/|^test/"
     only["^PMI"]                      = "^pmix/host|^contrib/bench/"
     only["^zstd"]                     = "^fabric/|^launch/|^test/"
     only["^jansson"]                  = "^launch/|^test/|^fabric/topology/fabric_read_json\\.c$"

@@ -22,7 +22,7 @@ MAY_INCLUDE = {
     "launch/proto": ["alloc", "pmix/pmi.h", "pmix/pmi_names.h"] + TREE,
     "launch/job": ["alloc", "launch/proto"] + TREE,
     "launch/core": ["alloc", "launch/proto", "launch/job", "overlay/endpoint.h"] + TREE,
-    "launch/exec": ["alloc", "fabric", "fabric/banyan", "launch/proto", "pmix/host.h"],
+    "launch/exec": ["alloc", "fabric", "fabric/banyan", "launch/proto", "pmix/host.h", "pmix/fence_client.h"],
     "launch/start": ["alloc", "fabric", "launch/proto", "launch/exec"] + TREE,
     "launch/rank": ["alloc", "fabric", "fabric/topology", "pmix", "launch/proto", "launch/job", "launch/exec"],
     "launch/doctor": ["fabric", "launch/proto", "launch/exec"],
@@ -49,7 +49,7 @@ PURE = set("assert.h ctype.h endian.h errno.h inttypes.h limits.h stdalign.h std
 # The ways into a folder for who stands above it.
 DOORS = {
     "overlay": ["overlay/endpoint.h"] + TREE,
-    "pmix": ["pmix/pmi.h", "pmix/host.h", "pmix/pmi_control.h", "pmix/pmi_fabric.h", "pmix/pmi_names.h",
+    "pmix": ["pmix/pmi.h", "pmix/host.h", "pmix/fence_client.h", "pmix/pmi_control.h", "pmix/pmi_fabric.h", "pmix/pmi_names.h",
              "pmix/pmi_notice.h", "pmix/pmi_pull.h", "pmix/pmi_push.h", "pmix/pmi_query.h", "pmix/pmi_spawn.h"],
 }
 # Names that stay in one room.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The shared object that hosts the PMIx server (pmix_host.so, the only thing linked to libpmix), a
+ * The shared object that hosts the PMIx server (pmix_host.so), a
  * speaker of the contract of pmi.h.  A separate process opens it by its full path and looks up its
  * one symbol, host_table.  The threads of libpmix end at pmix/host_thread.c: every function of
  * pmi_ops but one runs on the caller's thread, from host_table.process, which must be called when

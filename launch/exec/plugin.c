@@ -53,6 +53,16 @@ const struct host_table *plugin_pmix_host(struct error *error)
     return opened;
 }
 
+const struct fence_client_table *plugin_pmix_client(struct error *error)
+{
+    static const struct fence_client_table *opened;
+
+    if (!opened)
+        opened = open_table("pmix_client", "fence_client_table", FENCE_CLIENT_ABI,
+                            "the PMIx client", error);
+    return opened;
+}
+
 const struct ofi_table *plugin_fabric_ofi(struct error *error)
 {
     static const struct ofi_table *opened;

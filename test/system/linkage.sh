@@ -22,4 +22,8 @@ exported=$(nm -D --defined-only "$plugin" | awk '$2 ~ /[A-Z]/ { print $3 }')
 is "$(sort <<<"$exported" | xargs)" "event_assign host_table" \
     "the plugin exports its table, what libpmix finds before libevent, and nothing else"
 unlike "$exported" "^(pmix|fi)_" "which is not named like a symbol of libpmix"
+
+client=$BANYAN_PKGLIBDIR/pmix_client.so
+like "$(ldd "$client")" "libpmix" "the client of PMIx has it, too"
+is "$(nm -D --defined-only "$client" | awk '$2 ~ /[A-Z]/ { print $3 }')" "fence_client_table" "and exports its table only"
 done_testing
