@@ -115,6 +115,9 @@ void bench_times_encode(const struct bench_times *times, struct buffer *out);
 int bench_times_decode(struct bench_times *ret_times, struct wire_reader *reader);
 void bench_answer_encode(const struct bench_answer *answer, struct buffer *out);
 int bench_answer_decode(struct bench_answer *ret_answer, struct wire_reader *reader);
+/* Medians of a rank of `banyan bench --client`, one of each measurement.  -EBADMSG: not that many. */
+void bench_medians_encode(const uint64_t *medians_ns, uint32_t count, struct buffer *out);
+int bench_medians_decode(uint64_t *ret_medians_ns, uint32_t count, struct wire_reader *reader);
 void bench_answer_fini(struct bench_answer *answer);
 
 #endif

@@ -249,3 +249,21 @@ int bench_answer_decode(struct bench_answer *ret_answer, struct wire_reader *rea
     *ret_answer = answer;
     return 0;
 }
+
+/* ---- of the clients of PMIx ---- */
+
+void bench_medians_encode(const uint64_t *medians_ns, uint32_t count, struct buffer *out)
+{
+    wire_put_u32(out, count);
+    for (uint32_t i = 0; i < count; i++)
+        wire_put_u64(out, medians_ns[i]);
+}
+
+int bench_medians_decode(uint64_t *ret_medians_ns, uint32_t count, struct wire_reader *reader)
+{
+    if (wire_get_u32(reader) != count || wire_left(reader) != (size_t)count * sizeof(uint64_t))
+        return -EBADMSG;
+    for (uint32_t i = 0; i < count; i++)
+        ret_medians_ns[i] = wire_get_u64(reader);
+    return wire_finish(reader);
+}

@@ -8,11 +8,14 @@
 #include <assert.h>
 #include <string.h>
 
+#define MEDIANS 3u
+
 static void check_message(const uint8_t *data, size_t data_bytes)
 {
     struct bench_order order;
     struct bench_request request;
     struct wire_reader reader;
+    uint64_t medians_ns[MEDIANS];
     uint32_t number;
 
     wire_reader_init(&reader, data, data_bytes);
@@ -20,6 +23,9 @@ static void check_message(const uint8_t *data, size_t data_bytes)
         assert(order.number == number);
         ranges_fini(&order.places);
     }
+    wire_reader_init(&reader, data, data_bytes);
+    if (bench_medians_decode(medians_ns, MEDIANS, &reader) == 0)
+        assert(data_bytes == sizeof(uint32_t) + sizeof(medians_ns));
     wire_reader_init(&reader, data, data_bytes);
     if (bench_request_decode(&request, &reader) == 0)
         assert(request.repeat > 0 && request.operation < BENCH_OPERATION_COUNT);
@@ -51,6 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
 size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
 {
     const struct bench_request request = {.operation = BENCH_GATHER, .repeat = 9};
+    const uint64_t medians_ns[MEDIANS] = {1, 2, 3};
     struct bench_times times = {.slowest_count = 0};
     struct bench_answer answer = {.radix = 2, .places = 3};
     struct bench_level *level = bench_level_create();
@@ -66,6 +73,8 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
         bench_times_encode(&times, &sample);
     else if (number == 2)
         bench_answer_encode(&answer, &sample);
+    else if (number == 3)
+        bench_medians_encode(medians_ns, MEDIANS, &sample);
     bench_times_fini(&times);
     bytes = sample.length_bytes;
     assert(bytes <= buffer_bytes);

@@ -63,7 +63,7 @@ enum bench_verdict bench_compare_row(const struct bench_earlier *earlier,
     for (uint32_t i = 0; i < earlier->count && *ret_before == NULL; i++) {
         const struct bench_row *before = &earlier->rows[i];
 
-        if (strcmp(before->name, row->name) == 0 &&
+        if (strcmp(before->name, row->name) == 0 && before->is_of_ranks == row->is_of_ranks &&
             before->what.size_bytes == row->what.size_bytes && before->nodes == row->nodes)
             *ret_before = before;
     }
@@ -101,8 +101,9 @@ uint32_t bench_compare_print(const struct bench_earlier *earlier, const struct b
 {
     uint32_t slower = 0;
 
-    buffer_printf(out, "\n%-18s %6s %10s %12s %12s %8s  %s\n", "COMPARED", "NODES", "BYTES",
-                  "MEDIAN us", "BEFORE us", "RATIO", "VERDICT");
+    buffer_printf(out, "\n%-18s %6s %10s %12s %12s %8s  %s\n", "COMPARED",
+                  count > 0 && rows[0].is_of_ranks ? "RANKS" : "NODES", "BYTES", "MEDIAN us",
+                  "BEFORE us", "RATIO", "VERDICT");
     for (uint32_t i = 0; i < count; i++) {
         const struct bench_row *before;
         enum bench_verdict verdict = bench_compare_row(earlier, &rows[i], &before);

@@ -10,11 +10,13 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "launch/cli/verb/bench_client.h"
 #include "launch/cli/verb/bench_jobs.h"
 
 #define OPERATIONS_DEFAULT "barrier,broadcast,gather,exchange,links"
-#define SIMULATED          "exchange"
+#define SIMULATED          "exchange" /* and what a fence of PMIx clients is */
 #define SIZES_DEFAULT      "8,1K,64K"
+#define SIZES_CLIENT       "0,8,1K,64K"
 #define OPERATIONS         OPERATIONS_DEFAULT ",launch,io"
 #define REPEAT_DEFAULT     200u
 #define WARM_UP_DEFAULT    20u
@@ -158,12 +160,38 @@ static int parse_places(const struct option_list *list, struct sizes *ret_places
     return rc;
 }
 
+static int compare(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* What a PMIx client has put stays, and is part of all fences to come: the least first, and each once. */
+static void sort(struct sizes *sizes)
+{
+    uint32_t kept = 0;
+
+    assert(sizes->count > 0);
+    qsort(sizes->items, sizes->count, sizeof(sizes->items[0]), compare);
+    for (uint32_t i = 0; i < sizes->count; i++)
+        if (i == 0 || sizes->items[i] != sizes->items[i - 1])
+            sizes->items[kept++] = sizes->items[i];
+    sizes->count = kept;
+}
+
 static int parse_lists(const struct bench_settings *settings, struct sizes *ret_sizes,
                        struct sizes *ret_nodes, struct error *error)
 {
-    int rc = parse_list(&settings->sizes, SIZES_DEFAULT, BENCH_SIZE_MAX, ret_sizes,
-                        "--size: must be a list of sizes up to 64M", error);
+    bool is_client = settings->client > 0;
+    int rc = parse_list(&settings->sizes, is_client ? SIZES_CLIENT : SIZES_DEFAULT,
+                        is_client ? BENCH_CLIENT_SIZE_MAX : BENCH_SIZE_MAX, ret_sizes,
+                        is_client ? "--size: must with --client be a list of sizes up to 1M"
+                                  : "--size: must be a list of sizes up to 64M",
+                        error);
 
+    if (rc == 0 && is_client)
+        sort(ret_sizes);
     if (rc == 0 && settings->simulate.count > 0)
         return parse_places(&settings->simulate, ret_nodes, error);
     return rc < 0 ? rc
@@ -174,7 +202,7 @@ static int parse_lists(const struct bench_settings *settings, struct sizes *ret_
 int bench_plan_make(const struct bench_settings *settings, struct bench_request **ret_requests,
                     uint32_t *ret_count, struct error *error)
 {
-    bool is_simulated = settings->simulate.count > 0;
+    bool is_simulated = settings->simulate.count > 0 || settings->client > 0;
     char *operations = options_list_join(&settings->operations, ",");
     const char *word = is_simulated         ? SIMULATED
                        : operations != NULL ? operations

@@ -19,6 +19,7 @@ struct bench_settings {
     struct option_list nodes;
     struct option_list simulate;    /* numbers of places; none: the instance is measured */
     struct option_list collectives; /* plans of exchanges, to be simulated */
+    int client;                     /* this process is a rank that measures fences */
     uint32_t repeat;
     uint32_t warm_up;
     int csv;

@@ -130,6 +130,18 @@ void bench_row_timed(struct bench_row *ret_row, const char *name, const struct b
     *ret_row = row;
 }
 
+void bench_row_ranks(struct bench_row *ret_row, const char *name, const struct bench_request *what,
+                     uint32_t ranks, uint64_t *times)
+{
+    struct bench_row row;
+
+    assert(ranks > 0);
+    bench_row_timed(&row, name, what, ranks, times);
+    row.what.operation = BENCH_EXCHANGE;
+    row.is_of_ranks = true;
+    *ret_row = row;
+}
+
 void bench_row_simulated(struct bench_row *ret_row, const char *name,
                          const struct bench_request *what, uint32_t places, uint64_t time_ns)
 {
@@ -176,10 +188,11 @@ static const char *name_of(const struct allocation *roster, uint32_t place, char
     return name;
 }
 
-void bench_row_print_heading(struct buffer *out)
+void bench_row_print_heading(bool is_of_ranks, struct buffer *out)
 {
-    buffer_printf(out, "%-18s %6s %10s %8s %12s %12s %12s %12s %12s\n", "OPERATION", "NODES",
-                  "BYTES", "TIMES", "MIN us", "MEDIAN us", "P99 us", "MAX us", "MB/s");
+    buffer_printf(out, "%-18s %6s %10s %8s %12s %12s %12s %12s %12s\n", "OPERATION",
+                  is_of_ranks ? "RANKS" : "NODES", "BYTES", "TIMES", "MIN us", "MEDIAN us",
+                  "P99 us", "MAX us", "MB/s");
 }
 
 void bench_row_print(const struct bench_row *row, struct buffer *out)
@@ -236,10 +249,22 @@ void bench_row_print_levels(const struct bench_row *row, const struct allocation
         print_links(row, roster, out);
 }
 
-void bench_row_csv_heading(struct buffer *out)
+void bench_row_print_slowest(const struct bench_row *rows, uint32_t count, struct buffer *out)
 {
-    buffer_append_string(out, "operation,nodes,bytes,times,min_ns,median_ns,p99_ns,max_ns,"
-                              "median_low_ns,median_high_ns,mb_s\n");
+    buffer_printf(out, "\nslowest rank of each:\n  %10s %8s %12s\n", "BYTES", "RANK", "MEDIAN us");
+    for (uint32_t i = 0; i < count; i++) {
+        assert(rows[i].is_of_ranks);
+        buffer_printf(out, "  %10u %8u %12.1f\n", rows[i].what.size_bytes, rows[i].slowest_rank,
+                      us(rows[i].slowest_ns));
+    }
+}
+
+void bench_row_csv_heading(bool is_of_ranks, struct buffer *out)
+{
+    buffer_printf(out,
+                  "operation,%s,bytes,times,min_ns,median_ns,p99_ns,max_ns,"
+                  "median_low_ns,median_high_ns,mb_s\n",
+                  is_of_ranks ? "ranks" : "nodes");
 }
 
 void bench_row_csv(const struct bench_row *row, struct buffer *out)
@@ -293,27 +318,37 @@ static json_t *slowest_json(const struct bench_row *row, const struct allocation
 
 json_t *bench_row_json(const struct bench_row *row, const struct allocation *roster)
 {
-    return json_pack(
-        "{s:s, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:o, s:o}", "operation",
-        row->name, "nodes", (int)row->nodes, "bytes", (int)row->what.size_bytes, "warm_up",
-        (int)row->what.warm_up, "times", (int)row->what.repeat, "min_ns", (json_int_t)row->min_ns,
-        "median_ns", (json_int_t)row->median_ns, "p99_ns", (json_int_t)row->p99_ns, "max_ns",
-        (json_int_t)row->max_ns, "median_low_ns", (json_int_t)row->low_ns, "median_high_ns",
-        (json_int_t)row->high_ns, "mb_s", bench_row_bandwidth(row), "levels",
-        levels_json(row, roster), "slowest_links", slowest_json(row, roster));
+    json_t *object =
+        json_pack("{s:s, s:i, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:I, s:f}", "operation",
+                  row->name, row->is_of_ranks ? "ranks" : "nodes", (int)row->nodes, "bytes",
+                  (int)row->what.size_bytes, "warm_up", (int)row->what.warm_up, "times",
+                  (int)row->what.repeat, "min_ns", (json_int_t)row->min_ns, "median_ns",
+                  (json_int_t)row->median_ns, "p99_ns", (json_int_t)row->p99_ns, "max_ns",
+                  (json_int_t)row->max_ns, "median_low_ns", (json_int_t)row->low_ns,
+                  "median_high_ns", (json_int_t)row->high_ns, "mb_s", bench_row_bandwidth(row));
+
+    assert(object != NULL);
+    if (row->is_of_ranks) {
+        json_object_set_new(object, "slowest_rank", json_integer(row->slowest_rank));
+        json_object_set_new(object, "slowest_median_ns", json_integer((json_int_t)row->slowest_ns));
+    } else {
+        json_object_set_new(object, "levels", levels_json(row, roster));
+        json_object_set_new(object, "slowest_links", slowest_json(row, roster));
+    }
+    return object;
 }
 
 int bench_row_from_json(struct bench_row *ret_row, json_t *object)
 {
-    struct bench_row row = {.nodes = 0};
+    struct bench_row row = {.is_of_ranks = json_object_get(object, "ranks") != NULL};
     const char *name;
     json_int_t median, low, high;
     enum bench_operation operation;
     int nodes, bytes, times;
 
-    if (json_unpack(object, "{s:s, s:i, s:i, s:i, s:I, s:I, s:I}", "operation", &name, "nodes",
-                    &nodes, "bytes", &bytes, "times", &times, "median_ns", &median, "median_low_ns",
-                    &low, "median_high_ns", &high) < 0 ||
+    if (json_unpack(object, "{s:s, s:i, s:i, s:i, s:I, s:I, s:I}", "operation", &name,
+                    row.is_of_ranks ? "ranks" : "nodes", &nodes, "bytes", &bytes, "times", &times,
+                    "median_ns", &median, "median_low_ns", &low, "median_high_ns", &high) < 0 ||
         nodes < 0 || bytes < 0 || times < 0 || low < 0 || median < low || high < median)
         return -EBADMSG;
     if (!bench_operation_find(name, strlen(name), &operation))

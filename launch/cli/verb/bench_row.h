@@ -8,6 +8,7 @@
 #define LAUNCH_CLI_VERB_BENCH_ROW_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "alloc/allocation.h"
@@ -19,8 +20,9 @@
 struct bench_row {
     char name[BENCH_ROW_NAME_BYTES]; /* of the operation, or of a plan of an exchange */
     struct bench_request what;
-    uint32_t nodes;
-    uint32_t places; /* that contribute: the nodes and the root, or as many as are simulated */
+    bool is_of_ranks; /* PMIx clients have measured, not daemons */
+    uint32_t nodes;   /* or ranks */
+    uint32_t places;  /* that contribute: the nodes and the root, or as many as are simulated */
     uint64_t min_ns;
     uint64_t median_ns;
     uint64_t p99_ns;
@@ -28,6 +30,9 @@ struct bench_row {
     /* In between the median lies with a probability of 95 %, if repetitions do not depend on each other. */
     uint64_t low_ns;
     uint64_t high_ns;
+    /* Of ranks: the greatest median, and whose. */
+    uint64_t slowest_ns;
+    uint32_t slowest_rank;
     struct bench_times times; /* owned */
 };
 
@@ -37,6 +42,9 @@ void bench_row_make(struct bench_row *ret_row, const struct bench_request *what,
 /* Of what->repeat times, which are sorted; the name is cut to what fits. */
 void bench_row_timed(struct bench_row *ret_row, const char *name, const struct bench_request *what,
                      uint32_t nodes, uint64_t *times);
+/* The same of one of many ranks, each of which has all data in the end. */
+void bench_row_ranks(struct bench_row *ret_row, const char *name, const struct bench_request *what,
+                     uint32_t ranks, uint64_t *times);
 /* Simulated; the name is cut to what fits. */
 void bench_row_simulated(struct bench_row *ret_row, const char *name,
                          const struct bench_request *what, uint32_t places, uint64_t time_ns);
@@ -44,12 +52,14 @@ void bench_row_fini(struct bench_row *row);
 /* MB/s of the median; 0: no data are moved. */
 double bench_row_bandwidth(const struct bench_row *row);
 
-/* Reports: what stands above the rows, then each row, then the levels of the tree and the slowest nodes. */
-void bench_row_print_heading(struct buffer *out);
+/* Reports: what stands above the rows, then each row, then the levels of the tree and the slowest nodes,
+ * or the slowest ranks. */
+void bench_row_print_heading(bool is_of_ranks, struct buffer *out);
 void bench_row_print(const struct bench_row *row, struct buffer *out);
 void bench_row_print_levels(const struct bench_row *row, const struct allocation *roster,
                             struct buffer *out);
-void bench_row_csv_heading(struct buffer *out);
+void bench_row_print_slowest(const struct bench_row *rows, uint32_t count, struct buffer *out);
+void bench_row_csv_heading(bool is_of_ranks, struct buffer *out);
 void bench_row_csv(const struct bench_row *row, struct buffer *out);
 json_t *bench_row_json(const struct bench_row *row, const struct allocation *roster);
 /* What bench_row_json has made, but for levels and nodes; -EBADMSG. */

@@ -13,6 +13,7 @@
 #include "launch/cli/client/instance_client.h"
 #include "launch/cli/option/json_text.h"
 #include "launch/cli/request/request.h"
+#include "launch/cli/verb/bench_client.h"
 #include "launch/cli/verb/bench_compare.h"
 #include "launch/cli/verb/bench_instance.h"
 #include "launch/cli/verb/bench_jobs.h"
@@ -21,6 +22,7 @@
 #include "launch/cli/verb/bench_row.h"
 #include "launch/cli/verb/bench_simulate.h"
 #include "launch/cli/verb/verb_output.h"
+#include "launch/exec/plugin.h"
 #include "launch/proto/exit_status.h"
 
 #define FIELD(member) .offset = offsetof(struct bench_settings, member)
@@ -66,6 +68,13 @@ static const struct option_rule own_rules[] = {
      .minimum = 0,
      .maximum = BENCH_REPEAT_MAX,
      .help = "how often before that, without counting (default: 20; launch and io 2)"},
+    {.kind = OPTION_HEADING, .help = "Other runtimes"},
+    {.kind = OPTION_FLAG,
+     .name = "client",
+     FIELD(client),
+     .help = "measure no instance, but the PMIx of the launcher that has started this process as a "
+             "rank of a job (orterun -n 64 banyan bench --client): fences of all ranks, with data "
+             "unless the size is 0 (default: 0,8,1K,64K); rank 0 prints"},
     {.kind = OPTION_HEADING, .help = "Plans of collectives"},
     {.kind = OPTION_LIST,
      .name = "simulate",
@@ -231,11 +240,11 @@ static int show_row(const struct bench *bench, const struct bench_row *row)
         return EXIT_SUCCESS;
     if (bench->settings->csv > 0) {
         if (is_first)
-            bench_row_csv_heading(&text);
+            bench_row_csv_heading(row->is_of_ranks, &text);
         bench_row_csv(row, &text);
     } else {
         if (is_first)
-            bench_row_print_heading(&text);
+            bench_row_print_heading(row->is_of_ranks, &text);
         bench_row_print(row, &text);
     }
     return print_now(&text);
@@ -279,7 +288,9 @@ static int show_levels(const struct bench *bench)
 {
     struct buffer text = {0};
 
-    for (uint32_t i = 0; i < bench->count; i++) {
+    if (bench->settings->client > 0)
+        bench_row_print_slowest(bench->rows, bench->count, &text);
+    for (uint32_t i = 0; i < bench->count && bench->settings->client == 0; i++) {
         if (bench->requests[i].operation < BENCH_OPERATION_COUNT &&
             (i + 1 == bench->count ||
              bench->requests[i].operation != bench->requests[i + 1].operation))
@@ -401,6 +412,73 @@ static int carry_out(struct bench *bench, struct error *error)
     return status;
 }
 
+/* ---- a rank of a job ---- */
+
+static int show_ranks(struct bench *bench)
+{
+    int status = EXIT_SUCCESS;
+
+    for (; bench->done < bench->count && status == EXIT_SUCCESS; bench->done++)
+        status = show_row(bench, &bench->rows[bench->done]);
+    return status == EXIT_SUCCESS ? finish(bench) : status;
+}
+
+/* An error of one rank ends the job, whose other ranks would wait for it. */
+static int measure_ranks(struct bench *bench, struct error *error)
+{
+    const struct fence_client_table *client = plugin_pmix_client(error);
+    struct fence_client_self self;
+    int rc = client == NULL ? -ENOENT : client->open(&self, error);
+
+    if (rc < 0)
+        return rc;
+    rc = bench_client_measure(client, &self, bench->requests, bench->count, bench->rows, error);
+    if (rc < 0) {
+        rc = verb_output_fail(error);
+        client->give_up(rc, error->text);
+        return rc;
+    }
+    rc = client->close(error);
+    return rc < 0 || self.rank > 0 ? rc : show_ranks(bench);
+}
+
+static int be_client(struct bench *bench, struct error *error)
+{
+    int rc = bench_client_check(error);
+
+    if (rc == 0)
+        rc = bench_plan_make(bench->settings, &bench->requests, &bench->count, error);
+    if (rc < 0)
+        return bench_client_is_quiet() ? EXIT_STATUS_FAILED : rc;
+    bench->rows = memory_allocate_zeroed(bench->count * sizeof(*bench->rows));
+    rc = measure_ranks(bench, error);
+    free(bench->rows);
+    free(bench->requests);
+    return rc;
+}
+
+static int check_client(const struct bench_settings *settings, int argc, char **argv,
+                        struct error *error)
+{
+    const char **words = words_of_start(argc, argv);
+    const char *other = settings->instance != NULL        ? "--instance"
+                        : settings->nodes.count > 0       ? "--node-counts"
+                        : settings->operations.count > 0  ? "--operation"
+                        : settings->simulate.count > 0    ? "--simulate"
+                        : settings->collectives.count > 0 ? "--collective"
+                                                          : words[0];
+    int rc = other == NULL ? 0
+                           : error_set(error, -EINVAL,
+                                       "options --client and %.40s cannot be used together: its "
+                                       "launcher has made the job already",
+                                       other);
+
+    free(words);
+    return rc;
+}
+
+/* ---- all of it ---- */
+
 static int check_together(const struct bench_settings *settings, struct error *error)
 {
     if (settings->csv > 0 && settings->json > 0)
@@ -446,13 +524,19 @@ static int run_bench(const struct bench_settings *settings, int argc, char **arg
                      struct error *error)
 {
     struct bench bench = {.settings = settings};
-    int rc = check_together(settings, error);
+    bool is_client = settings->client > 0;
+    int rc = is_client ? check_client(settings, argc, argv, error) : 0;
 
-    if (rc == 0 && settings->compare != NULL)
-        rc = bench_compare_read(&bench.earlier, settings->compare, error);
     if (rc == 0)
-        rc = settings->simulate.count > 0 ? simulate(&bench, error)
-                                          : measure_instance(&bench, argc, argv, error);
+        rc = check_together(settings, error);
+    if (rc == 0 && settings->compare != NULL && !(is_client && bench_client_is_quiet()))
+        rc = bench_compare_read(&bench.earlier, settings->compare, error);
+    if (rc < 0 && is_client && bench_client_is_quiet())
+        return EXIT_STATUS_FAILED;
+    if (rc == 0)
+        rc = is_client                      ? be_client(&bench, error)
+             : settings->simulate.count > 0 ? simulate(&bench, error)
+                                            : measure_instance(&bench, argc, argv, error);
     bench_compare_fini(&bench.earlier);
     return rc;
 }

@@ -36,6 +36,39 @@ static const char *made(const char *operations, const char *sizes)
     return buffer_string(&plan_text);
 }
 
+/* The sizes of fences, for PMIx clients, or the error. */
+static const char *made_for_clients(const char *sizes)
+{
+    struct bench_settings settings = {
+        .sizes = {.items = &sizes, .count = sizes != NULL}, .client = 1, .warm_up = 3, .repeat = 4};
+    struct bench_request *requests = NULL;
+    struct error error = ERROR_NONE;
+    uint32_t count = 0;
+
+    buffer_clear(&plan_text);
+    if (bench_plan_make(&settings, &requests, &count, &error) < 0)
+        buffer_append_string(&plan_text, error.text);
+    for (uint32_t i = 0; i < count; i++) {
+        ok(requests[i].operation == BENCH_EXCHANGE && requests[i].warm_up == 3 &&
+               requests[i].repeat == 4,
+           "an exchange of ranks");
+        buffer_printf(&plan_text, "%s%u", i > 0 ? " " : "", requests[i].size_bytes);
+    }
+    free(requests);
+    return buffer_string(&plan_text);
+}
+
+static void test_clients(void)
+{
+    is_string(made_for_clients(NULL), "0 8 1024 65536", "sizes of fences");
+    is_string(made_for_clients("64,0,64,8..32"), "0 8 16 32 64", "the least first, and each once");
+    is_string(made_for_clients("1M"), "1048576", "up to the largest");
+    is_string(made_for_clients("2M"),
+              "option --size: must with --client be a list of sizes up to 1M, or of FIRST..LAST, "
+              "not '2M'",
+              "too large for PMIx");
+}
+
 static void refuses(const char *operations, const char *sizes, const char *why, const char *name)
 {
     ok(strncmp(made(operations, sizes), why, strlen(why)) == 0, "%s", name);
@@ -79,6 +112,7 @@ int main(void)
     refuses(NULL, "1KB",
             "option --size: must be a list of sizes up to 64M, or of FIRST..LAST, not '",
             "no other units");
+    test_clients();
     buffer_fini(&plan_text);
     return done_testing();
 }

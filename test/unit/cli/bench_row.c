@@ -76,7 +76,7 @@ static void test_text(void)
     struct bench_row row;
 
     make(&row, BENCH_GATHER, 100, 1000);
-    bench_row_print_heading(&out);
+    bench_row_print_heading(false, &out);
     bench_row_print(&row, &out);
     is_string(
         buffer_string(&out),
@@ -86,7 +86,7 @@ static void test_text(void)
         "       100.0         60.0\n",
         "a table");
     buffer_clear(&out);
-    bench_row_csv_heading(&out);
+    bench_row_csv_heading(false, &out);
     bench_row_csv(&row, &out);
     is_string(buffer_string(&out),
               "operation,nodes,bytes,times,min_ns,median_ns,p99_ns,max_ns,median_low_ns,"

@@ -186,6 +186,28 @@ static void test_answer(void)
     buffer_fini(&out);
 }
 
+static void test_medians(void)
+{
+    const uint64_t medians_ns[] = {7, UINT64_MAX};
+    uint64_t got_ns[2] = {1, 2};
+    struct buffer out = {0};
+    struct wire_reader reader;
+
+    bench_medians_encode(medians_ns, 2, &out);
+    wire_reader_init(&reader, out.data, out.length_bytes);
+    is_int(bench_medians_decode(got_ns, 1, &reader), -EBADMSG, "medians of more measurements");
+    for (size_t bytes = 0; bytes < out.length_bytes; bytes++) {
+        wire_reader_init(&reader, out.data, bytes);
+        if (bench_medians_decode(got_ns, 2, &reader) != -EBADMSG)
+            fail("%zu bytes are taken for all", bytes);
+    }
+    ok(got_ns[0] == 1 && got_ns[1] == 2, "nothing is taken then");
+    wire_reader_init(&reader, out.data, out.length_bytes);
+    is_int(bench_medians_decode(got_ns, 2, &reader), 0, "medians of two measurements");
+    ok(got_ns[0] == 7 && got_ns[1] == UINT64_MAX, "as they were");
+    buffer_fini(&out);
+}
+
 int main(void)
 {
     test_names();
@@ -194,5 +216,6 @@ int main(void)
     test_request();
     test_messages();
     test_answer();
+    test_medians();
     return done_testing();
 }
