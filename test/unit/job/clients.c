@@ -318,6 +318,7 @@ static void test_streams(void)
             "client 2 -> root: OUTPUT_ACK of job 1\n"
             "root -> place 1: credit of job 1 for 6 bytes\n",
             "each stream gives its own places credit");
+    end();
 }
 
 static void test_two_jobs(void)
