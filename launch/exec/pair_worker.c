@@ -27,15 +27,12 @@
 #include "launch/exec/pmi1_client.h"
 #include "launch/proto/exit_status.h"
 
-#define BUFFER_BYTES  (256u * 1024)
-#define PATIENCE_S    60 /* for a peer that does not answer */
-#define STRANGER_S    1  /* for who has connected to say who it is */
-#define CONNECT_MS    10000
-#define WARM_UPS      3
-#define TRANSFERS_MAX 5u
-#define TOKEN_BYTES   16
-#define SMALL_BYTES   8
-#define TOKEN_KEY     "pair-token"
+#define BUFFER_BYTES (256u * 1024)
+#define PATIENCE_S   60 /* for a peer that does not answer */
+#define STRANGER_S   1  /* for who has connected to say who it is */
+#define CONNECT_MS   10000
+#define TOKEN_BYTES  16
+#define TOKEN_KEY    "pair-token"
 
 /* What the process that connects says first. */
 struct hello {
@@ -88,14 +85,14 @@ static int move(int fd, void *data, size_t data_bytes, uint64_t bytes, int is_se
 
 static int send_small(int fd)
 {
-    unsigned char small[SMALL_BYTES] = {0};
+    unsigned char small[PAIR_WORKER_SMALL_BYTES] = {0};
 
     return move(fd, small, sizeof(small), sizeof(small), 1);
 }
 
 static int receive_small(int fd)
 {
-    unsigned char small[SMALL_BYTES];
+    unsigned char small[PAIR_WORKER_SMALL_BYTES];
 
     return move(fd, small, sizeof(small), sizeof(small), 0);
 }
@@ -195,12 +192,20 @@ static int accept_peer(struct worker *worker, uint32_t peer)
 
 static uint32_t transfers(const struct worker *worker)
 {
-    return worker->repeats < TRANSFERS_MAX ? worker->repeats : TRANSFERS_MAX;
+    return worker->repeats < PAIR_WORKER_TRANSFERS_MAX ? worker->repeats
+                                                       : PAIR_WORKER_TRANSFERS_MAX;
 }
 
-static void keep_shortest(uint64_t *shortest, uint64_t time_ns, uint64_t less_ns)
+uint64_t pair_worker_way_ns(uint64_t trip_ns, uint64_t back_ns)
 {
-    uint64_t rest = time_ns > less_ns ? time_ns - less_ns : 1;
+    uint64_t half = trip_ns > 1 ? trip_ns / 2 : 1;
+
+    return back_ns < half ? trip_ns - back_ns : half;
+}
+
+static void keep_shortest(uint64_t *shortest, uint64_t trip_ns, uint64_t back_ns)
+{
+    uint64_t rest = pair_worker_way_ns(trip_ns, back_ns);
 
     if (rest < *shortest)
         *shortest = rest;
@@ -212,13 +217,13 @@ static int lead(struct worker *worker, int fd, struct measured *measured)
     int rc = 0;
 
     *measured = (struct measured){.there = UINT64_MAX, .back = UINT64_MAX};
-    for (uint32_t i = 0; i < WARM_UPS + worker->repeats && rc == 0; i++) {
+    for (uint32_t i = 0; i < PAIR_WORKER_WARM_UPS + worker->repeats && rc == 0; i++) {
         uint64_t start = now_ns();
 
         rc = send_small(fd);
         if (rc == 0)
             rc = receive_small(fd);
-        if (i >= WARM_UPS)
+        if (i >= PAIR_WORKER_WARM_UPS)
             keep_shortest(&trip, now_ns() - start, 0);
     }
     measured->latency = trip / 2 > 0 ? trip / 2 : 1;
@@ -245,7 +250,7 @@ static int follow(struct worker *worker, int fd)
 {
     int rc = 0;
 
-    for (uint32_t i = 0; i < WARM_UPS + worker->repeats && rc == 0; i++) {
+    for (uint32_t i = 0; i < PAIR_WORKER_WARM_UPS + worker->repeats && rc == 0; i++) {
         rc = receive_small(fd);
         if (rc == 0)
             rc = send_small(fd);

@@ -25,5 +25,8 @@ int main(void)
     is_int(worker("8x", "1", 2), EXIT_STATUS_FAILED, "what is no number");
     is_int(worker("1073741825", "1", 2), EXIT_STATUS_FAILED, "too many bytes");
     is_int(worker("8", "100001", 2), EXIT_STATUS_FAILED, "too many repetitions");
+    is_uint(pair_worker_way_ns(10000, 2000), 8000, "a transfer without its answer");
+    is_uint(pair_worker_way_ns(1024, 7000), 512, "a disturbed latency leaves half of the time");
+    is_uint(pair_worker_way_ns(1, 7000), 1, "something at least");
     return done_testing();
 }
