@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `banyan fabric --measure`: a run with one process on each node (launch/exec/pair_worker.h) measures the ways between
- * all nodes, and what it prints becomes a description of the fabric (fabric/topology/fabric_read.h).
+ * `banyan fabric --measure`: the ways between all nodes, as a run has measured them (pair_matrix.h), become a description
+ * of the fabric (fabric/topology/fabric_read.h).
  */
 #ifndef LAUNCH_CLI_VERB_FABRIC_MEASURE_H
 #define LAUNCH_CLI_VERB_FABRIC_MEASURE_H
@@ -10,19 +10,10 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-
-#define FABRIC_MEASURE_NODES_MAX 4096u /* what is kept is square */
-
-struct fabric_measure {
-    char *const *options; /* of banyan run */
-    int options_count;
-    uint64_t bytes; /* of a transfer */
-    uint32_t repeats;
-};
+#include "launch/cli/verb/pair_matrix.h"
 
 /* Runs it, and appends the description as JSON.  Returns the exit status of a run that has failed and said why. */
-int fabric_measure_run(const struct fabric_measure *measure, struct buffer *out,
-                       struct error *error);
+int fabric_measure_run(const struct pair_matrix_run *run, struct buffer *out, struct error *error);
 /* The description, from what the processes have printed.  -EPROTO if a way is missing, -E2BIG. */
 int fabric_measure_describe(const char *lines, uint64_t bytes, struct buffer *out,
                             struct error *error);

@@ -253,8 +253,8 @@ static int show_fabric(const struct fabric_settings *settings, const struct requ
 static int measure(const struct fabric_settings *settings, int argc, char *const *argv,
                    struct buffer *out, struct error *error)
 {
-    const struct fabric_measure wanted = {
-        .options = argv,
+    const struct pair_matrix_run wanted = {
+        .options = (const char *const *)argv,
         .options_count = argc,
         .bytes = settings->size > 0 ? settings->size : MEASURE_BYTES,
         .repeats = settings->repeat > 0 ? settings->repeat : MEASURE_REPEATS};

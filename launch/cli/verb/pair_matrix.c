@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/cli/verb/pair_matrix.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/buffer.h"
+#include "base/memory.h"
+#include "launch/exec/pair_worker.h"
+#include "launch/exec/task_worker.h"
+#include "launch/proto/exit_status.h"
+
+/* ---- What the processes print ---- */
+
+void pair_matrix_fini(struct pair_matrix *matrix)
+{
+    for (uint32_t i = 0; matrix->names != NULL && i < matrix->nodes; i++)
+        free(matrix->names[i]);
+    free(matrix->names);
+    free(matrix->ways);
+    *matrix = (struct pair_matrix){.nodes = 0};
+}
+
+struct pair_way *pair_matrix_way(const struct pair_matrix *matrix, uint32_t from, uint32_t to)
+{
+    assert(from < matrix->nodes && to < matrix->nodes);
+    return &matrix->ways[(size_t)from * matrix->nodes + to];
+}
+
+static int take_line(struct pair_matrix *matrix, const char *line, struct error *error)
+{
+    char name[256] = "";
+    struct pair_way way;
+    uint32_t from, to;
+
+    if (sscanf(line, "node %" SCNu32 " %255s", &from, name) == 2 && from < matrix->nodes) {
+        free(matrix->names[from]);
+        matrix->names[from] = memory_copy_string(name);
+        return 0;
+    }
+    if (sscanf(line, "%" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu64, &from, &to, &way.latency_ns,
+               &way.transfer_ns) == 4 &&
+        from < matrix->nodes && to < matrix->nodes && from != to && way.latency_ns > 0 &&
+        way.transfer_ns > 0) {
+        *pair_matrix_way(matrix, from, to) = way;
+        return 0;
+    }
+    return error_set(error, -EPROTO, "cannot measure: a process has printed '%.*s'",
+                     (int)strcspn(line, "\n"), line);
+}
+
+static const char *next_line(const char *line)
+{
+    size_t bytes = strcspn(line, "\n");
+
+    return line + bytes + (line[bytes] == '\n');
+}
+
+static int check_complete(const struct pair_matrix *matrix, struct error *error)
+{
+    for (uint32_t from = 0; from < matrix->nodes; from++) {
+        for (uint32_t to = 0; to < matrix->nodes; to++) {
+            if (matrix->names[from] == NULL)
+                return error_set(error, -EPROTO, "cannot measure: process %u has said nothing",
+                                 from);
+            if (from != to && pair_matrix_way(matrix, from, to)->latency_ns == 0)
+                return error_set(error, -EPROTO,
+                                 "cannot measure: nothing is known of the way from %s to %s",
+                                 matrix->names[from], matrix->names[to]);
+        }
+    }
+    return 0;
+}
+
+static int take_lines(struct pair_matrix *matrix, const char *lines, struct error *error)
+{
+    int rc = 0;
+
+    for (const char *line = lines; *line != '\0'; line = next_line(line))
+        matrix->nodes += strncmp(line, "node ", 5) == 0;
+    if (matrix->nodes > PAIR_MATRIX_NODES_MAX)
+        return error_set(error, -E2BIG, "cannot measure more than %u nodes", PAIR_MATRIX_NODES_MAX);
+    matrix->names = memory_allocate_zeroed((matrix->nodes + 1) * sizeof(*matrix->names));
+    matrix->ways =
+        memory_allocate_zeroed(((size_t)matrix->nodes * matrix->nodes + 1) * sizeof(*matrix->ways));
+    for (const char *line = lines; *line != '\0' && rc == 0; line = next_line(line))
+        rc = take_line(matrix, line, error);
+    if (rc == 0 && matrix->nodes < 2)
+        rc = error_set(error, -EINVAL, "cannot measure ways: there are fewer than two nodes");
+    return rc == 0 ? check_complete(matrix, error) : rc;
+}
+
+int pair_matrix_take(const char *lines, struct pair_matrix *ret_matrix, struct error *error)
+{
+    struct pair_matrix matrix = {.nodes = 0};
+    int rc = take_lines(&matrix, lines, error);
+
+    if (rc < 0) {
+        pair_matrix_fini(&matrix);
+        return rc;
+    }
+    assert(matrix.nodes >= 2);
+    *ret_matrix = matrix;
+    return 0;
+}
+
+/* ---- What is asked of it ---- */
+
+uint64_t pair_matrix_ns(const struct pair_matrix *matrix, bool is_latency, uint32_t from,
+                        uint32_t to)
+{
+    const struct pair_way *way = pair_matrix_way(matrix, from, to);
+
+    return is_latency ? way->latency_ns : way->transfer_ns;
+}
+
+/* The latency of a pair is in both directions half of the same round trip. */
+static bool is_counted(bool is_latency, uint32_t from, uint32_t to)
+{
+    return is_latency ? from < to : from != to;
+}
+
+uint64_t *pair_matrix_times(const struct pair_matrix *matrix, bool is_latency, uint32_t *ret_count)
+{
+    uint64_t *times = memory_allocate((size_t)matrix->nodes * matrix->nodes * sizeof(*times));
+    uint32_t count = 0;
+
+    assert(matrix->nodes >= 2 && matrix->nodes <= PAIR_MATRIX_NODES_MAX);
+    for (uint32_t from = 0; from < matrix->nodes; from++) {
+        for (uint32_t to = 0; to < matrix->nodes; to++) {
+            if (is_counted(is_latency, from, to))
+                times[count++] = pair_matrix_ns(matrix, is_latency, from, to);
+        }
+    }
+    *ret_count = count;
+    return times;
+}
+
+/* Keeps them sorted; of equal ones the first stays. */
+static void put_pair(struct pair_matrix_pair *pairs, uint32_t *count, uint32_t maximum,
+                     struct pair_matrix_pair pair)
+{
+    uint32_t at = *count;
+
+    if (at == maximum && pairs[at - 1].ns >= pair.ns)
+        return;
+    if (at == maximum)
+        at--;
+    else
+        (*count)++;
+    for (; at > 0 && pairs[at - 1].ns < pair.ns; at--)
+        pairs[at] = pairs[at - 1];
+    pairs[at] = pair;
+}
+
+uint32_t pair_matrix_slowest(const struct pair_matrix *matrix, bool is_latency, uint32_t maximum,
+                             struct pair_matrix_pair *ret_pairs)
+{
+    uint32_t count = 0;
+
+    assert(maximum > 0);
+    for (uint32_t from = 0; from < matrix->nodes; from++) {
+        for (uint32_t to = 0; to < matrix->nodes; to++) {
+            if (is_counted(is_latency, from, to))
+                put_pair(
+                    ret_pairs, &count, maximum,
+                    (struct pair_matrix_pair){.from = from,
+                                              .to = to,
+                                              .ns = pair_matrix_ns(matrix, is_latency, from, to)});
+        }
+    }
+    return count;
+}
+
+/* ---- The run ---- */
+
+/* It ends with this process, however that ends. */
+static void execute(const struct pair_matrix_run *run, int out_fd, pid_t parent)
+{
+    static const char *const words[] = {"--per-node", "1",    "--mpi", "pmi1",
+                                        "--stdin",    "none", "--"};
+    size_t words_count = sizeof(words) / sizeof(words[0]), count = 0;
+    const char **argv =
+        memory_allocate((words_count + (size_t)run->options_count + 8) * sizeof(*argv));
+
+    argv[count++] = "banyan";
+    argv[count++] = "run";
+    for (int i = 0; i < run->options_count; i++)
+        argv[count++] = run->options[i];
+    for (size_t i = 0; i < words_count; i++)
+        argv[count++] = words[i];
+    argv[count++] = TASK_WORKER_PROGRAM;
+    argv[count++] = PAIR_WORKER_WORD;
+    argv[count++] = memory_printf("%" PRIu64, run->bytes);
+    argv[count++] = memory_printf("%" PRIu32, run->repeats);
+    argv[count] = NULL;
+    prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
+    if (getppid() != parent)
+        _exit(EXIT_STATUS_FAILED);
+    if (dup2(out_fd, STDOUT_FILENO) >= 0)
+        execv("/proc/self/exe", (char *const *)(uintptr_t)argv);
+    fprintf(stderr, "banyan: cannot start banyan run: %s\n", strerror(errno));
+    _exit(EXIT_STATUS_FAILED);
+}
+
+static int read_all(int fd, struct buffer *out)
+{
+    ssize_t got;
+
+    do {
+        got = read(fd, buffer_reserve(out, 65536), 65536);
+        if (got > 0)
+            buffer_commit(out, (size_t)got);
+    } while (got > 0 || (got < 0 && errno == EINTR));
+    return got < 0 ? -errno : 0;
+}
+
+int pair_matrix_measure(const struct pair_matrix_run *run, struct pair_matrix *ret_matrix,
+                        struct error *error)
+{
+    struct buffer lines = {0};
+    int ends[2], status = 0, rc;
+    pid_t parent = getpid(), pid;
+
+    assert(run->bytes > 0 && run->repeats > 0);
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return error_set(error, -errno, "cannot make a pipe: %s", strerror(errno));
+    pid = fork();
+    if (pid == 0)
+        execute(run, ends[1], parent);
+    close(ends[1]);
+    rc = pid < 0 ? -errno : read_all(ends[0], &lines);
+    close(ends[0]);
+    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    if (rc < 0)
+        error_set(error, rc, "cannot start banyan run: %s", strerror(-rc));
+    else if (WIFSIGNALED(status))
+        rc = error_set(error, -ECANCELED, "cannot measure: signal %d has ended banyan run",
+                       WTERMSIG(status));
+    else if (status != 0)
+        rc = WEXITSTATUS(status);
+    else
+        rc = pair_matrix_take(buffer_string(&lines), ret_matrix, error);
+    buffer_fini(&lines);
+    return rc;
+}
