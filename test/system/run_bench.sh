@@ -74,6 +74,34 @@ is "$(cut -d , -f 1-4 <<<"$out" | tail -n +2 | tr '\n' ' ')" "launch,3,0,2 io,3,
 run "$banyan" bench --virtual-nodes 3 --node-counts 2 -r 1 --operation io --size 33M </dev/null
 like "$status $err" '^125 banyan: cannot measure io of 34603008 bytes: all nodes together would write more than 64M' "too much"
 
+# All pairs of nodes: the median of their latencies, then of a transfer of each size, and the slowest ones.
+run "$banyan" bench --virtual-nodes 5 -r 7 --operation pairs --size 1,4K </dev/null
+is "$status-$err" "0-" "all pairs"
+is "$(sed '/^$/,$d' <<<"$out" | sed 1d | awk '{print $1, $2, $3, $4}' | tr '\n' ',')" \
+    "pairs_latency 5 8 7,pairs_transfer 5 1 5,pairs_transfer 5 4096 5," "their latency and transfers"
+is "$(grep -cE '^  slowest pairs: v[1-5] to v[1-5] [0-9.]+ us, ' <<<"$out")" 2 "the slowest of the last ones"
+run "$banyan" bench --virtual-nodes 3 -r 2 --operation pairs --size 8,1K --node-counts 2,3 --csv --plot "$scratch/maps" </dev/null
+is "$status" 0 "of some of them"
+is "$(cut -d , -f 1-4 <<<"$out" | tail -n +2 | tr '\n' ' ')" \
+    "pairs_latency,2,8,2 pairs_transfer,2,8,2 pairs_transfer,2,1024,2 pairs_latency,3,8,2 pairs_transfer,3,8,2 pairs_transfer,3,1024,2 " \
+    "the first nodes take part"
+is "$(cut -d , -f 12,13 <<<"$out" | tail -n +2 | grep -cE '^v[1-3],v[1-3]$')" 6 "CSV names the slowest pair"
+ok "a script of maps" grep -q 'pairs_1024.svg' "$scratch/maps/bench.gp"
+if command -v gnuplot >/dev/null; then
+    is "$err" "" "gnuplot draws them"
+    for name in pairs_latency pairs_8 pairs_1024; do
+        ok "$name.svg" grep -q '</svg>' "$scratch/maps/$name.svg"
+    done
+else
+    like "$err" 'there is no gnuplot in PATH; it would draw what is in .*/bench.gp$' "one line without gnuplot"
+    for name in pairs_latency pairs_8 pairs_1024; do skip "$name.svg"; done
+fi
+nothing_left_within 30 none "nothing is left of pairs"
+refuses 125 "option --size: pairs cannot transfer 0 bytes" "nothing to transfer" bench --operation pairs --size 0,8
+refuses 125 "option --node-counts: there are no pairs of 1 node" "no pairs" bench --operation pairs --node-counts 1..4
+run "$banyan" bench --virtual-nodes 1 --operation pairs </dev/null
+like "$status $err" '^125 banyan: cannot measure pairs: the instance at .* has one node only$' "one node"
+
 # One that is there.
 instance=$("$banyan" start --virtual-nodes 4 --slots 2 --daemonize 2>"$scratch/start.err" </dev/null)
 like "$instance" '^/.*banyan-' "an instance is there"
@@ -95,6 +123,44 @@ E2
 else
     skip "no python3 to read JSON"
 fi
+run "$banyan" bench -r 3 --operation pairs --size 64 --json </dev/null
+is "$status-$err" "0-" "all its pairs"
+echo "$out" >"$scratch/pairs.json"
+if command -v python3 >/dev/null; then
+    is "$(python3 - "$scratch/pairs.json" <<'E3'
+import json, sys
+latency, transfer = json.load(open(sys.argv[1]))["rows"]
+square = transfer["pairs"]["ns"]
+times = sorted(square[i][j] for i in range(4) for j in range(4) if i != j)
+names = transfer["pairs"]["nodes"]
+slowest = transfer["slowest_pairs"][0]
+print(",".join(names), times[0] == transfer["min_ns"], times[-1] == transfer["max_ns"] == slowest["ns"],
+      times[5] == transfer["median_ns"], square[names.index(slowest["from"])][names.index(slowest["to"])] == slowest["ns"],
+      latency["pairs"]["ns"][0][1] == latency["pairs"]["ns"][1][0], [square[i][i] for i in range(4)])
+E3
+)" "v1,v2,v3,v4 True True True True True [0, 0, 0, 0]" "the matrix has what the row says"
+else
+    skip "no python3 to read JSON"
+fi
+sed -E 's/("median(_low|_high)?_ns": )([0-9]+)/\1\3000/' "$scratch/pairs.json" >"$scratch/slow-pairs.json"
+run "$banyan" bench -r 3 --operation pairs --size 64 --compare "$scratch/slow-pairs.json" </dev/null
+is "$status-$(grep -c '  faster$' <<<"$out")" 0-2 "pairs are compared"
+
+# Killed meanwhile, it leaves no job there.
+"$banyan" bench -r 100000 --operation pairs --size 64M >/dev/null 2>&1 </dev/null &
+bench=$!
+ours_of_pairs() { # banyan run and the processes on the nodes
+    local process
+    for process in $(ours); do
+        grep -qzx -- --pair-worker "/proc/$process/cmdline" 2>/dev/null && echo "$process"
+    done
+}
+working() { [ "$(ours_of_pairs | wc -l)" -ge 5 ]; }
+not_working() { [ -z "$(ours_of_pairs)" ]; }
+until_true 60 working || fail "pairs are under way"
+kill -9 "$bench"
+wait "$bench" 2>/dev/null
+until_true 60 not_working && pass "its job ends with it" || fail "its job ends with it"
 refuses 125 "options --instance and --radix cannot be used together" "an instance has its tree" bench --instance "$instance" --radix 2
 refuses 125 "cannot measure gather of 67108864 bytes: of all nodes that is too much" "too much for the root" \
     bench -r 1 --operation gather --size 64M

@@ -9,6 +9,8 @@
 
 #include "base/memory.h"
 #include "fabric/loop.h"
+#include "launch/cli/verb/bench_row_pairs.h"
+#include "launch/cli/verb/pair_matrix.h"
 #include "launch/cli/verb/this_machine.h"
 #include "launch/start/command_output.h"
 
@@ -17,8 +19,10 @@
 
 const char *bench_jobs_name(uint8_t operation)
 {
+    static const char *const names[] = {"launch", "io", "pairs", "pairs_latency"};
+
     assert(operation >= BENCH_OPERATION_COUNT && operation < BENCH_JOB_END);
-    return operation == BENCH_JOB_LAUNCH ? "launch" : "io";
+    return names[operation - BENCH_JOB_LAUNCH];
 }
 
 /* One job: argv of banyan run.  *ret_ns: from its exec to its end. */
@@ -54,8 +58,40 @@ static int run_all(const char *const *argv, const struct bench_request *what, ui
     return rc;
 }
 
-int bench_jobs_measure(const char *directory, const struct bench_request *what, uint32_t nodes,
-                       struct bench_row *ret_row, struct error *error)
+/* All nodes that live, or the first ones. */
+static int measure_pairs(const char *directory, const struct bench_request *what, uint32_t nodes,
+                         struct bench_row *ret_row, struct error *error)
+{
+    bool is_latency = what->operation == BENCH_JOB_PAIRS_LATENCY;
+    bool is_some = what->nodes > 0 && what->nodes < nodes;
+    char *count = memory_printf("%u", what->nodes);
+    const char *const options[] = {"--instance", directory, "-n", count};
+    const struct pair_matrix_run run = {.options = options,
+                                        .options_count = is_some ? 4 : 2,
+                                        .bytes = what->size_bytes,
+                                        .repeats = what->repeat};
+    struct pair_matrix matrix;
+    uint32_t measured = is_some ? what->nodes : nodes;
+    int rc = 0;
+
+    if (measured > PAIR_MATRIX_NODES_MAX)
+        rc = error_set(error, -E2BIG,
+                       "cannot measure pairs of %u nodes: at most %u; use a smaller --node-counts",
+                       measured, PAIR_MATRIX_NODES_MAX);
+    else if (measured < 2)
+        rc = error_set(error, -EINVAL, "cannot measure pairs: the instance at %s has one node only",
+                       directory);
+    if (rc == 0)
+        rc = pair_matrix_measure(&run, &matrix, error);
+    if (rc == 0)
+        bench_row_paired(ret_row, what, is_latency, &matrix);
+    free(count);
+    return rc;
+}
+
+/* `banyan run` is timed. */
+static int measure_runs(const char *directory, const struct bench_request *what, uint32_t nodes,
+                        struct bench_row *ret_row, struct error *error)
 {
     uint32_t processes = what->nodes > 0 && what->nodes < nodes ? what->nodes : nodes;
     bool is_io = what->operation == BENCH_JOB_IO;
@@ -88,4 +124,15 @@ int bench_jobs_measure(const char *directory, const struct bench_request *what, 
     free(count);
     free(banyan);
     return rc;
+}
+
+int bench_jobs_measure(const char *directory, const struct bench_request *what, uint32_t nodes,
+                       struct bench_row *ret_row, struct error *error)
+{
+    bool is_pairs =
+        what->operation == BENCH_JOB_PAIRS || what->operation == BENCH_JOB_PAIRS_LATENCY;
+
+    assert(what->operation >= BENCH_JOB_LAUNCH && what->operation < BENCH_JOB_END);
+    return is_pairs ? measure_pairs(directory, what, nodes, ret_row, error)
+                    : measure_runs(directory, what, nodes, ret_row, error);
 }

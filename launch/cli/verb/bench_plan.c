@@ -12,12 +12,13 @@
 #include "base/memory.h"
 #include "launch/cli/verb/bench_client.h"
 #include "launch/cli/verb/bench_jobs.h"
+#include "launch/exec/pair_worker.h"
 
 #define OPERATIONS_DEFAULT "barrier,broadcast,gather,exchange,links"
 #define SIMULATED          "exchange" /* and what a fence of PMIx clients is */
 #define SIZES_DEFAULT      "8,1K,64K"
 #define SIZES_CLIENT       "0,8,1K,64K"
-#define OPERATIONS         OPERATIONS_DEFAULT ",launch,io"
+#define OPERATIONS         OPERATIONS_DEFAULT ",launch,io,pairs"
 #define REPEAT_DEFAULT     200u
 #define WARM_UP_DEFAULT    20u
 #define JOBS_DEFAULT       20u /* each is a process of banyan run */
@@ -98,7 +99,7 @@ static bool find_operation(const char *word, size_t word_bytes, uint8_t *ret_ope
         *ret_operation = (uint8_t)operation;
         return true;
     }
-    for (uint8_t job = BENCH_JOB_LAUNCH; job < BENCH_JOB_END; job++) {
+    for (uint8_t job = BENCH_JOB_LAUNCH; job <= BENCH_JOB_PAIRS; job++) {
         const char *name = bench_jobs_name(job);
 
         if (strlen(name) == word_bytes && memcmp(name, word, word_bytes) == 0) {
@@ -109,28 +110,57 @@ static bool find_operation(const char *word, size_t word_bytes, uint8_t *ret_ope
     return false;
 }
 
-/* A barrier has no size, nor has the start of a job. */
+static struct bench_request request_of(const struct bench_settings *settings, uint8_t operation,
+                                       uint32_t size_bytes, uint32_t nodes)
+{
+    bool is_job = operation >= BENCH_OPERATION_COUNT;
+    bool is_pairs = operation == BENCH_JOB_PAIRS || operation == BENCH_JOB_PAIRS_LATENCY;
+    struct bench_request request = {
+        .operation = operation, .nodes = nodes, .size_bytes = size_bytes};
+
+    assert(operation < BENCH_JOB_END);
+    request.warm_up = is_job ? JOBS_WARM_UP : WARM_UP_DEFAULT;
+    if (is_pairs)
+        request.warm_up = PAIR_WORKER_WARM_UPS;
+    else if (settings->warm_up != UINT32_MAX)
+        request.warm_up = settings->warm_up;
+    request.repeat = is_job ? JOBS_DEFAULT : REPEAT_DEFAULT;
+    if (settings->repeat > 0)
+        request.repeat = settings->repeat;
+    return request;
+}
+
+/* A barrier has no size, nor has the start of a job; the latency of pairs is that of small messages. */
 static void add_requests(const struct bench_settings *settings, uint8_t operation,
                          const struct sizes *sizes, uint32_t nodes, struct bench_request **requests,
                          uint32_t *count)
 {
     bool is_sized = operation != BENCH_BARRIER && operation != BENCH_JOB_LAUNCH;
-    bool is_job = operation >= BENCH_OPERATION_COUNT;
     uint32_t of_this = is_sized ? sizes->count : 1;
 
-    assert(operation < BENCH_JOB_END);
-    *requests = memory_resize(*requests, (*count + of_this) * sizeof(**requests));
+    *requests = memory_resize(*requests, (*count + of_this + 1) * sizeof(**requests));
+    if (operation == BENCH_JOB_PAIRS)
+        (*requests)[(*count)++] =
+            request_of(settings, BENCH_JOB_PAIRS_LATENCY, PAIR_WORKER_SMALL_BYTES, nodes);
     for (uint32_t i = 0; i < of_this; i++)
         (*requests)[(*count)++] =
-            (struct bench_request){.operation = operation,
-                                   .nodes = nodes,
-                                   .size_bytes = is_sized ? sizes->items[i] : 0,
-                                   .warm_up = settings->warm_up != UINT32_MAX ? settings->warm_up
-                                              : is_job                        ? JOBS_WARM_UP
-                                                                              : WARM_UP_DEFAULT,
-                                   .repeat = settings->repeat > 0 ? settings->repeat
-                                             : is_job             ? JOBS_DEFAULT
-                                                                  : REPEAT_DEFAULT};
+            request_of(settings, operation, is_sized ? sizes->items[i] : 0, nodes);
+}
+
+/* What can be measured of pairs: something, between two. */
+static int check_pairs(const struct sizes *sizes, const struct sizes *nodes, struct error *error)
+{
+    for (uint32_t i = 0; i < sizes->count; i++) {
+        if (sizes->items[i] == 0)
+            return error_set(error, -EINVAL,
+                             "option --size: pairs cannot transfer 0 bytes; begin with 1");
+    }
+    for (uint32_t i = 0; i < nodes->count; i++) {
+        if (nodes->items[i] == 1)
+            return error_set(error, -EINVAL,
+                             "option --node-counts: there are no pairs of 1 node; begin with 2");
+    }
+    return 0;
 }
 
 static int parse_list(const struct option_list *list, const char *other, uint32_t maximum,
@@ -221,6 +251,8 @@ int bench_plan_make(const struct bench_settings *settings, struct bench_request 
                            word_bytes > 80 ? 80 : (int)word_bytes, word);
             break;
         }
+        if (operation == BENCH_JOB_PAIRS)
+            rc = check_pairs(&sizes, &nodes, error);
         for (uint32_t i = 0; i < nodes.count; i++)
             add_requests(settings, operation, &sizes, nodes.items[i], &requests, &count);
         word += word_bytes;

@@ -4,6 +4,7 @@
 #include "launch/cli/verb/bench_plot.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -17,6 +18,7 @@
 #include "base/memory.h"
 
 #define STATUS_NO_PROGRAM 127 /* as in a shell */
+#define NAMES_MAX         32u /* of nodes at the axes of a map */
 
 /* ---- the script ---- */
 
@@ -65,7 +67,8 @@ static uint32_t put_sizes(const struct bench_row *rows, uint32_t count, bool is_
         uint32_t points = 0;
 
         for (uint32_t i = at; is_first_of_name(rows, at) && i < count; i++) {
-            if (!is_over_size(&rows[i], name, nodes))
+            if (!is_over_size(&rows[i], name, nodes) ||
+                (is_rate && bench_row_bandwidth(&rows[i]) == 0))
                 continue;
             if (points++ == 0)
                 buffer_printf(out, "$%s_%s << END\n", what, name);
@@ -118,6 +121,68 @@ static void put_drawing(const char *file, const char *x, const char *y, const st
                   buffer_string(plots));
 }
 
+/* Names at both axes, as long as there is room for them. */
+static void put_names(const struct pair_matrix *pairs, struct buffer *out)
+{
+    static const char *const axes[] = {"set xtics rotate ('", "set ytics ('"};
+
+    for (int axis = 0; axis < 2 && pairs->nodes <= NAMES_MAX; axis++) {
+        for (uint32_t i = 0; i < pairs->nodes; i++) {
+            buffer_printf(out, "%s", i > 0 ? ", '" : axes[axis]);
+            for (const char *name = pairs->names[i]; *name != '\0'; name++)
+                buffer_printf(out, "%c",
+                              isalnum((unsigned char)*name) || *name == '-' || *name == '.' ? *name
+                                                                                            : '_');
+            buffer_printf(out, "' %u", i);
+        }
+        buffer_append_string(out, ")\n");
+    }
+    if (pairs->nodes > NAMES_MAX)
+        buffer_append_string(out, "set xtics autofreq\nset ytics autofreq\n");
+}
+
+/* A row of the map is where ways begin; those from a node to itself are left blank. */
+static void put_map(const struct bench_row *row, struct buffer *out)
+{
+    const struct pair_matrix *pairs = &row->pairs;
+
+    buffer_printf(out, "$pairs << END\n");
+    for (uint32_t from = 0; from < pairs->nodes; from++) {
+        for (uint32_t to = 0; to < pairs->nodes; to++) {
+            buffer_printf(out, "%.3f ",
+                          (double)pair_matrix_ns(pairs, row->is_latency, from, to) / 1e3);
+        }
+        buffer_append_string(out, "\n");
+    }
+    buffer_append_string(out, "END\n");
+    put_names(pairs, out);
+    if (row->is_latency)
+        buffer_append_string(out, "set output 'pairs_latency.svg'\n");
+    else
+        buffer_printf(out, "set output 'pairs_%u.svg'\n", row->what.size_bytes);
+    buffer_printf(
+        out,
+        "set title '%s of %u bytes'\nplot $pairs matrix using 1:2:($3 > 0 ? $3 : NaN) with image notitle\n",
+        row->name, row->what.size_bytes);
+}
+
+static void put_maps(const struct bench_row *rows, uint32_t count, struct buffer *out)
+{
+    uint32_t nodes = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        nodes = rows[i].pairs.nodes > nodes ? rows[i].pairs.nodes : nodes;
+    if (nodes == 0)
+        return;
+    buffer_append_string(out, "unset logscale\nunset grid\nset xlabel 'to'\nset ylabel 'from'\n"
+                              "set cblabel 'us'\nset size ratio -1\n"
+                              "set autoscale xfix\nset autoscale yfix\nset yrange [] reverse\n");
+    for (uint32_t i = 0; i < count; i++) {
+        if (rows[i].pairs.nodes == nodes)
+            put_map(&rows[i], out);
+    }
+}
+
 void bench_plot_script(const struct bench_row *rows, uint32_t count, struct buffer *out)
 {
     struct buffer data = {0}, plots = {0};
@@ -126,9 +191,10 @@ void bench_plot_script(const struct bench_row *rows, uint32_t count, struct buff
     assert(count > 0);
     for (uint32_t i = 1; i < count; i++)
         several = several || rows[i].nodes != rows[0].nodes;
-    buffer_append_string(out, "# of banyan bench --plot; gnuplot " BENCH_PLOT_SCRIPT "\n"
-                              "set terminal svg size 900,600\nset key outside\nset grid\n"
-                              "set logscale xy\n");
+    buffer_append_string(out,
+                         "# of banyan bench --plot; gnuplot " BENCH_PLOT_SCRIPT "\n"
+                         "set terminal svg size 900,600 noenhanced\nset key outside\nset grid\n"
+                         "set logscale xy\n");
     if (put_sizes(rows, count, false, &data, &plots) > 0)
         put_drawing("time.svg", "bytes", "median, us", &data, &plots, out);
     buffer_clear(&data);
@@ -141,6 +207,7 @@ void bench_plot_script(const struct bench_row *rows, uint32_t count, struct buff
         put_drawing("nodes.svg", "nodes", "median, us", &data, &plots, out);
     buffer_fini(&data);
     buffer_fini(&plots);
+    put_maps(rows, count, out);
 }
 
 /* ---- gnuplot ---- */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "launch/cli/option/json_text.h"
+#include "launch/cli/verb/bench_row_pairs.h"
 
 #define SPREAD_95 \
     196u /* hundredths of a standard deviation, to each side of what has 95 % of a normal distribution */
@@ -163,6 +164,7 @@ void bench_row_simulated(struct bench_row *ret_row, const char *name,
 void bench_row_fini(struct bench_row *row)
 {
     bench_times_fini(&row->times);
+    pair_matrix_fini(&row->pairs);
 }
 
 double bench_row_bandwidth(const struct bench_row *row)
@@ -263,17 +265,34 @@ void bench_row_csv_heading(bool is_of_ranks, struct buffer *out)
 {
     buffer_printf(out,
                   "operation,%s,bytes,times,min_ns,median_ns,p99_ns,max_ns,"
-                  "median_low_ns,median_high_ns,mb_s\n",
+                  "median_low_ns,median_high_ns,mb_s,slowest_from,slowest_to\n",
                   is_of_ranks ? "ranks" : "nodes");
 }
 
-void bench_row_csv(const struct bench_row *row, struct buffer *out)
+/* Which pair, or link, is the slowest. */
+static void csv_slowest(const struct bench_row *row, const struct allocation *roster,
+                        struct buffer *out)
 {
-    buffer_printf(out, "%s,%u,%u,%u,%llu,%llu,%llu,%llu,%llu,%llu,%.3f\n", row->name, row->nodes,
+    char name[HOST_NAME_BYTES_MAX + 1], parent[HOST_NAME_BYTES_MAX + 1];
+    const struct bench_slowest *slow = &row->times.slowest[0];
+
+    if (row->pairs.nodes > 0)
+        bench_row_pairs_csv(row, out);
+    else if (row->what.operation == BENCH_LINKS && row->times.slowest_count > 0)
+        buffer_printf(out, ",%s,%s\n", name_of(roster, slow->place, name),
+                      name_of(roster, slow->parent, parent));
+    else
+        buffer_append_string(out, ",,\n");
+}
+
+void bench_row_csv(const struct bench_row *row, const struct allocation *roster, struct buffer *out)
+{
+    buffer_printf(out, "%s,%u,%u,%u,%llu,%llu,%llu,%llu,%llu,%llu,%.3f", row->name, row->nodes,
                   row->what.size_bytes, row->what.repeat, (unsigned long long)row->min_ns,
                   (unsigned long long)row->median_ns, (unsigned long long)row->p99_ns,
                   (unsigned long long)row->max_ns, (unsigned long long)row->low_ns,
                   (unsigned long long)row->high_ns, bench_row_bandwidth(row));
+    csv_slowest(row, roster, out);
 }
 
 /* ---- as JSON ---- */
@@ -335,6 +354,8 @@ json_t *bench_row_json(const struct bench_row *row, const struct allocation *ros
         json_object_set_new(object, "levels", levels_json(row, roster));
         json_object_set_new(object, "slowest_links", slowest_json(row, roster));
     }
+    if (row->pairs.nodes > 0)
+        bench_row_pairs_json(row, object);
     return object;
 }
 

@@ -13,6 +13,7 @@
 
 #include "alloc/allocation.h"
 #include "base/buffer.h"
+#include "launch/cli/verb/pair_matrix.h"
 #include "launch/proto/bench.h"
 
 #define BENCH_ROW_NAME_BYTES 32
@@ -34,6 +35,8 @@ struct bench_row {
     uint64_t slowest_ns;
     uint32_t slowest_rank;
     struct bench_times times; /* owned */
+    struct pair_matrix pairs; /* owned; no nodes: it is not of pairs */
+    bool is_latency;          /* of pairs: the latencies are meant, not the transfers */
 };
 
 /* Takes the answer. */
@@ -60,9 +63,10 @@ void bench_row_print_levels(const struct bench_row *row, const struct allocation
                             struct buffer *out);
 void bench_row_print_slowest(const struct bench_row *rows, uint32_t count, struct buffer *out);
 void bench_row_csv_heading(bool is_of_ranks, struct buffer *out);
-void bench_row_csv(const struct bench_row *row, struct buffer *out);
+void bench_row_csv(const struct bench_row *row, const struct allocation *roster,
+                   struct buffer *out);
 json_t *bench_row_json(const struct bench_row *row, const struct allocation *roster);
-/* What bench_row_json has made, but for levels and nodes; -EBADMSG. */
+/* What bench_row_json has made, but for levels, nodes and pairs; -EBADMSG. */
 int bench_row_from_json(struct bench_row *ret_row, json_t *object);
 
 #endif

@@ -20,6 +20,7 @@
 #include "launch/cli/verb/bench_plan.h"
 #include "launch/cli/verb/bench_plot.h"
 #include "launch/cli/verb/bench_row.h"
+#include "launch/cli/verb/bench_row_pairs.h"
 #include "launch/cli/verb/bench_simulate.h"
 #include "launch/cli/verb/verb_output.h"
 #include "launch/exec/plugin.h"
@@ -36,12 +37,13 @@ static const struct option_rule own_rules[] = {
      .name = "operation",
      .value = "LIST",
      FIELD(operations),
-     .choices = "barrier broadcast gather exchange links launch io",
+     .choices = "barrier broadcast gather exchange links launch io pairs",
      .help =
          "what to measure: barrier, broadcast (until the root knows that all have it), gather "
          "(to the root), exchange (all to all), links (there and back, from each node to its "
-         "parent); default: all of these. Also launch (a job with a process on each node) and io "
-         "(what one on each node writes)"},
+         "parent); default: all of these. Also launch (a job with a process on each node), io "
+         "(what one on each node writes) and pairs (TCP between each two nodes, in as many rounds "
+         "as nodes)"},
     {.kind = OPTION_LIST,
      .name = "size",
      .value = "LIST",
@@ -60,14 +62,15 @@ static const struct option_rule own_rules[] = {
      FIELD(repeat),
      .minimum = 1,
      .maximum = BENCH_REPEAT_MAX,
-     .help = "how often each is repeated (default: 200; launch and io 20)"},
+     .help = "how often each is repeated (default: 200; launch, io and pairs 20)"},
     {.kind = OPTION_NUMBER,
      .name = "warm-up",
      .value = "N",
      FIELD(warm_up),
      .minimum = 0,
      .maximum = BENCH_REPEAT_MAX,
-     .help = "how often before that, without counting (default: 20; launch and io 2)"},
+     .help = "how often before that, without counting (default: 20; launch and io 2; "
+             "pairs always 3)"},
     {.kind = OPTION_HEADING, .help = "Other runtimes"},
     {.kind = OPTION_FLAG,
      .name = "client",
@@ -102,8 +105,8 @@ static const struct option_rule own_rules[] = {
      .name = "plot",
      .value = "DIR",
      FIELD(plot),
-     .help = "draw time and bandwidth over the size, and time over the number of nodes, as SVG in "
-             "DIR, by gnuplot"},
+     .help = "draw time and bandwidth over the size, and time over the number of nodes, and "
+             "pairs as maps, as SVG in DIR, by gnuplot"},
     {.kind = OPTION_HEADING, .help = "Which instance"},
     {.kind = OPTION_TEXT,
      .name = "instance",
@@ -241,7 +244,7 @@ static int show_row(const struct bench *bench, const struct bench_row *row)
     if (bench->settings->csv > 0) {
         if (is_first)
             bench_row_csv_heading(row->is_of_ranks, &text);
-        bench_row_csv(row, &text);
+        bench_row_csv(row, &bench->client.roster, &text);
     } else {
         if (is_first)
             bench_row_print_heading(row->is_of_ranks, &text);
@@ -272,8 +275,8 @@ static int measure(struct bench *bench, struct error *error)
         const struct bench_request *what = &bench->requests[bench->done];
         int rc = measure_one(bench, what, &bench->rows[bench->done], error);
 
-        if (rc < 0)
-            return rc;
+        if (rc != 0)
+            return rc < 0 ? rc : EXIT_STATUS_FAILED;
         rc = show_row(bench, &bench->rows[bench->done]);
         if (rc != EXIT_SUCCESS) {
             bench->done++;
@@ -291,10 +294,13 @@ static int show_levels(const struct bench *bench)
     if (bench->settings->client > 0)
         bench_row_print_slowest(bench->rows, bench->count, &text);
     for (uint32_t i = 0; i < bench->count && bench->settings->client == 0; i++) {
-        if (bench->requests[i].operation < BENCH_OPERATION_COUNT &&
-            (i + 1 == bench->count ||
-             bench->requests[i].operation != bench->requests[i + 1].operation))
+        bool is_last = i + 1 == bench->count ||
+                       bench->requests[i].operation != bench->requests[i + 1].operation;
+
+        if (is_last && bench->requests[i].operation < BENCH_OPERATION_COUNT)
             bench_row_print_levels(&bench->rows[i], &bench->client.roster, &text);
+        else if (is_last && bench->rows[i].pairs.nodes > 0)
+            bench_row_pairs_print(&bench->rows[i], &text);
     }
     return print_now(&text);
 }

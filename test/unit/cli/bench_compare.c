@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "launch/cli/verb/bench_plot.h"
+#include "launch/cli/verb/bench_row_pairs.h"
 #include "test/support/tap.h"
 
 static struct bench_row row_of(enum bench_operation operation, uint32_t bytes, uint32_t nodes,
@@ -94,11 +95,45 @@ static void test_plot(void)
     buffer_fini(&out);
 }
 
+/* A map for each row of the most nodes, and those without bandwidth in no curve of it. */
+static void test_maps(void)
+{
+    static const char two[] = "node 0 a'b\nnode 1 c_d\n0 1 1000 2000\n1 0 1000 3000\n";
+    struct bench_request what = {.size_bytes = 64, .repeat = 9};
+    struct error error = ERROR_NONE;
+    struct bench_row rows[2];
+    struct buffer out = {0};
+
+    for (int i = 0; i < 2; i++) {
+        struct pair_matrix matrix;
+
+        is_int(pair_matrix_take(two, &matrix, &error), 0, "two nodes");
+        bench_row_paired(&rows[i], &what, i == 0, &matrix);
+    }
+    bench_plot_script(rows, 2, &out);
+    has_string(buffer_string(&out),
+               "$pairs << END\n0.000 1.000 \n1.000 0.000 \nEND\n"
+               "set xtics rotate ('a_b' 0, 'c_d' 1)\nset ytics ('a_b' 0, 'c_d' 1)\n"
+               "set output 'pairs_latency.svg'\n",
+               "latencies, with names that gnuplot can read");
+    has_string(buffer_string(&out), "$pairs << END\n0.000 2.000 \n3.000 0.000 \nEND\n",
+               "transfers");
+    has_string(
+        buffer_string(&out),
+        "set output 'pairs_64.svg'\nset title 'pairs_transfer of 64 bytes'\nplot $pairs matrix ",
+        "drawn");
+    ok(strstr(buffer_string(&out), "$rate_pairs_latency") == NULL, "a latency has no bandwidth");
+    bench_row_fini(&rows[0]);
+    bench_row_fini(&rows[1]);
+    buffer_fini(&out);
+}
+
 int main(void)
 {
     test_verdict();
     test_table();
     test_file();
     test_plot();
+    test_maps();
     return done_testing();
 }

@@ -83,16 +83,21 @@ int main(void)
     is_string(made("exchange", "32M..64M"), "exchange 33554432, exchange 67108864",
               "up to the largest");
     is_string(made("launch,io", "8,16"), "launch 0, io 8, io 16", "jobs");
+    is_string(made("pairs,io", "1,16"), "pairs_latency 8, pairs 1, pairs 16, io 1, io 16",
+              "pairs begin with their latency");
+    refuses("gather,pairs", "0,8", "option --size: pairs cannot transfer 0 bytes", "nothing");
+    refuses("pairs_latency", NULL, "option --operation: 'pairs_latency' is not one of ",
+            "which has no name of its own");
     is_string(made("barrier", NULL), "barrier 0", "defaults");
     is_string(made(NULL, "8"), "barrier 0, broadcast 8, gather 8, exchange 8, links 8",
               "all operations");
     is_string(made("scatter", NULL),
               "option --operation: 'scatter' is not one of barrier,broadcast,gather,exchange,links,"
-              "launch,io",
+              "launch,io,pairs",
               "there is no such operation");
     is_string(made("gather,", NULL),
               "option --operation: '' is not one of barrier,broadcast,gather,exchange,links,"
-              "launch,io",
+              "launch,io,pairs",
               "nor none");
     refuses(NULL, "65M",
             "option --size: must be a list of sizes up to 64M, or of FIRST..LAST, not '",

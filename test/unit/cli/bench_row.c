@@ -87,11 +87,11 @@ static void test_text(void)
         "a table");
     buffer_clear(&out);
     bench_row_csv_heading(false, &out);
-    bench_row_csv(&row, &out);
+    bench_row_csv(&row, &roster, &out);
     is_string(buffer_string(&out),
               "operation,nodes,bytes,times,min_ns,median_ns,p99_ns,max_ns,median_low_ns,"
-              "median_high_ns,mb_s\n"
-              "gather,2,1000,100,1000,50000,99000,100000,41000,60000,60.000\n",
+              "median_high_ns,mb_s,slowest_from,slowest_to\n"
+              "gather,2,1000,100,1000,50000,99000,100000,41000,60000,60.000,,\n",
               "CSV");
     buffer_fini(&out);
     bench_row_fini(&row);
