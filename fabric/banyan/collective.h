@@ -2,13 +2,18 @@
 /*
  * An all-to-all exchange as a plan, for `banyan bench --collective FILE`: a shared object that says for each place and
  * step what is sent and received.  banyan checks that every place ends up with the blocks of all, and computes how long
- * it takes.  Place p begins with block p; the places are numbered from 0.
+ * it takes (--simulate), or has the nodes of an instance carry it out.  Place p begins with block p; the places are
+ * numbered from 0.
  *
  *     cc -shared -fPIC -o ring.so ring.c && banyan bench --simulate 64 --collective ./ring.so
  *
  * A place sends in a step what it had at the beginning of that step, and has what it receives at its end; it begins the
  * next step when all its messages of this one have been sent and received.  What one sends in a step the other
  * receives in the same step, in the same order if there are several.
+ *
+ * In an instance place 0 is the root, and the others are the nodes in their order.  Its daemons have the links of a tree
+ * of radix `radix` only: a message between any two places goes along the tree, through the daemons in between.  latency_ns,
+ * message_ns and byte_ps are those of the simulation there, too.  At most 256 places can take part.
  */
 #ifndef FABRIC_BANYAN_COLLECTIVE_H
 #define FABRIC_BANYAN_COLLECTIVE_H

@@ -3,12 +3,14 @@
  * Measurements of the tree by its own places (launch/proto/bench.h): a client asks the root for one operation of one
  * size; the root broadcasts the order, and every place repeats the operation by itself, the next time as soon as the
  * last has ended: the loop is inside the daemons, and no message is sent that does not belong to it.  Before the first
- * time all meet; after the last one their times are gathered.  The root keeps its own exactly.
+ * time all meet, and by a plan before each, as a place may not need anything new of others to end it; after the last one
+ * their times are gathered.  The root keeps its own exactly.
  *
  * The operations of a measurement have a separate owner, which is forgotten when it is over, for whatever cause:
  * a place that is lost, a client that has gone.  One measurement is under way at a time; others wait for it.
  *
- * Cost: nothing without a measurement; during one 3 kB at each place, 8 bytes for each time at the root, and the data.
+ * Cost: nothing without a measurement; during one 3 kB at each place, 8 bytes for each time at the root, and the data;
+ * of a plan (daemon_core_plan.c) what it says there.
  */
 #include "config.h"
 
@@ -24,15 +26,18 @@
 #include "launch/core/stage_root.h"
 #include "launch/job/job.h"
 #include "launch/proto/bench.h"
+#include "launch/proto/exchange_plan.h"
 #include "launch/proto/job_wire.h"
 #include "overlay/tree.h"
 
 #define OWNER_BITS (STAGE_OWNER_BIT | 0x40000000u)
 #define RETRY_NS   (100 * NS_PER_US)
 #define WAITS_MAX  16u
+/* In front of the blocks of a plan's message. */
+#define MOVE_HEAD_BYTES_MAX 64u
 
 enum bench_phase {
-    BENCH_MEETING, /* until all have the order */
+    BENCH_MEETING, /* until all have the order, or have done the last round of a plan */
     BENCH_ROUNDS,
     BENCH_FOLDING, /* the times are on their way to the root */
     BENCH_PHASE_COUNT
@@ -51,6 +56,7 @@ struct bench_run {
     bool has_said_so;    /* BENCH_BROADCAST: that it has the data of this round */
     struct operation_name key;   /* of the operation that is waited for */
     struct message *data;        /* what is sent each time, or NULL */
+    struct plan_run *plan;       /* BENCH_PLAN, once the order is here */
     struct bench_level *times;   /* of this place */
     struct bench_answer *answer; /* root */
     uint32_t client;             /* root */
@@ -63,11 +69,13 @@ struct bench_wait {
     uint32_t client;
     uint32_t request;
     struct bench_request what;
+    struct buffer plan; /* what is in it */
 };
 
 static void wait_free(struct bench_wait *wait)
 {
     list_remove(&wait->node);
+    buffer_fini(&wait->plan);
     free(wait);
 }
 
@@ -80,6 +88,7 @@ static void run_free(struct daemon_core *core)
     assert(run->phase < BENCH_PHASE_COUNT);
     ranges_fini(&run->order.places);
     message_release(run->data);
+    daemon_core_plan_destroy(run->plan);
     free(run->times);
     if (run->answer != NULL)
         bench_answer_fini(run->answer);
@@ -164,6 +173,8 @@ static void fold_times(struct daemon_core *core)
         run_free(core);
 }
 
+static void plan_go_on(struct daemon_core *core, int rc);
+
 static void begin_round(struct daemon_core *core)
 {
     struct bench_run *run = core->bench;
@@ -186,12 +197,22 @@ static void begin_round(struct daemon_core *core)
             say_received(core);
         run->has_data = false;
         break;
+    case BENCH_PLAN:
+        plan_go_on(core, daemon_core_plan_begin(core, run->plan, run->round));
+        break;
     case BENCH_GATHER:
         target = ENDPOINT_TARGET_ROOT;
         __attribute__((fallthrough));
     default:
         contribute(core, JOB_MERGE_CONCATENATE, target, message_reference(run->data));
     }
+}
+
+/* The next round begins when all are there.  That is not counted, but for what the last one hears later of it. */
+static void meet(struct daemon_core *core)
+{
+    core->bench->phase = BENCH_MEETING;
+    contribute(core, JOB_MERGE_CONCATENATE, ENDPOINT_TARGET_ALL, NULL);
 }
 
 static void round_over(struct daemon_core *core)
@@ -207,10 +228,46 @@ static void round_over(struct daemon_core *core)
             run->answer->root_ns[run->answer->root_count++] = ns;
     }
     run->round++;
-    if (run->round < what->warm_up + what->repeat)
-        begin_round(core);
-    else
+    if (run->round == what->warm_up + what->repeat)
         fold_times(core);
+    else if (what->operation == BENCH_PLAN)
+        meet(core);
+    else
+        begin_round(core);
+}
+
+/* ---- plans ---- */
+
+static void run_stop(struct daemon_core *core, int status);
+
+/* Below zero: what a place has got is not what the plan says, and the root ends the measurement. */
+static void plan_go_on(struct daemon_core *core, int rc)
+{
+    uint32_t number = core->bench->order.number;
+
+    assert(rc <= 1);
+    if (rc > 0) {
+        round_over(core);
+    } else if (rc < 0 && daemon_core_is_root(core)) {
+        run_stop(core, rc);
+    } else if (rc < 0) {
+        run_free(core);
+        core->tree->send(core->tree_context, 0, FRAME_CONTROL, bench_wrong_message(number));
+    }
+}
+
+void daemon_core_bench_came(struct daemon_core *core, uint32_t source, struct wire_reader *reader)
+{
+    struct bench_run *run = core->bench;
+    struct bench_move move;
+    int rc = bench_move_decode(&move, reader);
+
+    if (rc < 0 || run == NULL || run->plan == NULL || run->order.number != move.number)
+        return;
+    if (rc == 0 && daemon_core_is_root(core))
+        run_stop(core, -EILSEQ);
+    else if (rc > 0 && run->phase != BENCH_FOLDING)
+        plan_go_on(core, daemon_core_plan_came(core, run->plan, source, &move));
 }
 
 /* ---- orders ---- */
@@ -240,6 +297,8 @@ static void make_data(struct bench_run *run)
 {
     const struct bench_request *what = &run->order.what;
 
+    if (what->operation == BENCH_PLAN)
+        return;
     if (what->operation == BENCH_BROADCAST || what->operation == BENCH_LINKS)
         run->data = bench_data_message(run->order.number, what->size_bytes);
     else if (what->size_bytes > 0)
@@ -269,7 +328,15 @@ static void order_came(struct daemon_core *core, struct bench_order *order)
     run->times = bench_level_create();
     find_level(core, run);
     make_data(run);
-    contribute(core, JOB_MERGE_CONCATENATE, ENDPOINT_TARGET_ALL, NULL);
+    if (order->what.operation == BENCH_PLAN) {
+        run->plan = daemon_core_plan_create(order, core->place);
+        run->order.what.plan = (struct wire_bytes){.length_bytes = 0};
+        if (run->plan == NULL) {
+            plan_go_on(core, -EILSEQ);
+            return;
+        }
+    }
+    meet(core);
 }
 
 /* It may overtake the end of the round before. */
@@ -344,6 +411,19 @@ static void keep_first(struct ranges *places, uint32_t nodes)
     ranges_remove(places, place, ranges_max(places));
 }
 
+/* What an operation can carry, and a plan be for. */
+static int check_request(const struct bench_request *what, uint32_t places)
+{
+    bool is_large = what->operation == BENCH_EXCHANGE || what->operation == BENCH_BROADCAST;
+    uint64_t bytes_max = is_large ? ENDPOINT_LARGE_BYTES_MAX : ENDPOINT_PAYLOAD_BYTES_MAX;
+
+    if (what->operation == BENCH_PLAN)
+        bytes_max -= MOVE_HEAD_BYTES_MAX;
+    if (bench_operation_bytes(what, places) > bytes_max)
+        return -EMSGSIZE;
+    return what->operation == BENCH_PLAN ? exchange_plan_check(what->plan, places) : 0;
+}
+
 static int run_begin(struct daemon_core *core, uint32_t client, uint32_t request,
                      const struct bench_request *what)
 {
@@ -363,14 +443,9 @@ static int run_begin(struct daemon_core *core, uint32_t client, uint32_t request
     ranges_fini(&lost);
     keep_first(&order.places, what->nodes);
     ranges_add(&order.places, 0, 0);
-    if (bench_operation_bytes(what, (uint32_t)ranges_count(&order.places)) >
-        (what->operation == BENCH_EXCHANGE || what->operation == BENCH_BROADCAST
-             ? ENDPOINT_LARGE_BYTES_MAX
-             : ENDPOINT_PAYLOAD_BYTES_MAX)) {
-        ranges_fini(&order.places);
-        return -EMSGSIZE;
-    }
-    rc = core->tree->broadcast(core->tree_context, &order.places, bench_order_message(&order));
+    rc = check_request(what, (uint32_t)ranges_count(&order.places));
+    if (rc == 0)
+        rc = core->tree->broadcast(core->tree_context, &order.places, bench_order_message(&order));
     if (rc < 0) {
         ranges_fini(&order.places);
         return rc;
@@ -378,6 +453,7 @@ static int run_begin(struct daemon_core *core, uint32_t client, uint32_t request
     core->root->bench_number++;
     run = core->bench = memory_allocate_zeroed(sizeof(*run));
     run->order = order;
+    run->order.what.plan = (struct wire_bytes){.length_bytes = 0}; /* the client's */
     run->client = client;
     run->request = request;
     run->answer = memory_allocate_zeroed(sizeof(*run->answer));
@@ -414,6 +490,8 @@ static int wait_begin(struct daemon_core *core, uint32_t client, uint32_t reques
     wait->client = client;
     wait->request = request;
     wait->what = *what;
+    buffer_append(&wait->plan, what->plan.data, what->plan.length_bytes);
+    wait->what.plan = (struct wire_bytes){wait->plan.data, wait->plan.length_bytes};
     list_append(&core->root->bench_waits, &wait->node);
     return 0;
 }
@@ -504,10 +582,12 @@ void daemon_core_bench_due(struct daemon_core *core)
         broadcast_data(core);
 }
 
-/* Members of an operation hear of its failure; a place that waits for data does not. */
+/* Members of an operation hear of its failure; a place that waits for data does not.  The messages of a plan may be lost
+ * with any place that they pass. */
 void daemon_core_bench_lost(struct daemon_core *core, const struct ranges *places)
 {
-    if (core->bench == NULL || !ranges_overlap_set(&core->bench->order.places, places))
+    if (core->bench == NULL || (core->bench->order.what.operation != BENCH_PLAN &&
+                                !ranges_overlap_set(&core->bench->order.places, places)))
         return;
     if (daemon_core_is_root(core))
         run_stop(core, -EHOSTDOWN);

@@ -13,9 +13,12 @@
 #include "base/hash_map.h"
 #include "launch/core/daemon_core.h"
 
+struct bench_move;
+struct bench_order;
 struct bench_run;
 struct clients;
 struct names;
+struct plan_run;
 struct resend;
 struct stage_root;
 struct stall_report;
@@ -394,11 +397,23 @@ void daemon_core_bench_result(struct daemon_core *core, const struct daemon_even
 int daemon_core_bench_request(struct daemon_core *core, const struct daemon_event *event);
 /* 1 if it is the answer to one. */
 int daemon_core_bench_reply(struct daemon_core *core, const struct daemon_event *event);
+/* JOB_MESSAGE_BENCH of any place; reader stands after the kind. */
+void daemon_core_bench_came(struct daemon_core *core, uint32_t source, struct wire_reader *reader);
 /* Root: what could not be sent is sent again. */
 void daemon_core_bench_due(struct daemon_core *core);
 void daemon_core_bench_lost(struct daemon_core *core, const struct ranges *places);
 void daemon_core_bench_gone(struct daemon_core *core, uint32_t client);
 void daemon_core_bench_close(struct daemon_core *core);
+
+/* daemon_core_plan.c: an exchange by a plan, of a measurement. */
+/* At a place of the order, which has the plan; NULL: it does not. */
+struct plan_run *daemon_core_plan_create(const struct bench_order *order, uint32_t place);
+void daemon_core_plan_destroy(struct plan_run *run); /* NULL is fine */
+/* Each begins a repetition, the first of which is 0, or takes a message of another place, of any step and repetition.
+ * 1: this repetition is over here; 0: it is not; -EILSEQ: the message is not what the plan says. */
+int daemon_core_plan_begin(struct daemon_core *core, struct plan_run *run, uint32_t round);
+int daemon_core_plan_came(struct daemon_core *core, struct plan_run *run, uint32_t place,
+                          const struct bench_move *move);
 
 /* daemon_core_resend.c: what is sent to a root that others survive arrives, once and in order. */
 /* To any place; takes the message. */

@@ -124,6 +124,7 @@ static const struct {
     [JOB_MESSAGE_FEED] = {.elsewhere = feed_came},
     [JOB_MESSAGE_FEED_END] = {.at_root = feed_came},
     [JOB_MESSAGE_TRACE] = {.at_root = trace_came},
+    [JOB_MESSAGE_BENCH] = {.at_root = daemon_core_bench_came, .elsewhere = daemon_core_bench_came},
     [JOB_MESSAGE_NUMBERED] = {.at_root = numbered_came},
     [JOB_MESSAGE_TAKEN] = {.elsewhere = daemon_core_resend_taken},
 };

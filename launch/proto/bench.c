@@ -11,7 +11,7 @@
 
 static const char *const names[BENCH_OPERATION_COUNT] = {
     [BENCH_BARRIER] = "barrier",   [BENCH_BROADCAST] = "broadcast", [BENCH_GATHER] = "gather",
-    [BENCH_EXCHANGE] = "exchange", [BENCH_LINKS] = "links",
+    [BENCH_EXCHANGE] = "exchange", [BENCH_LINKS] = "links",         [BENCH_PLAN] = "plan",
 };
 
 const char *bench_operation_name(enum bench_operation operation)
@@ -23,7 +23,8 @@ const char *bench_operation_name(enum bench_operation operation)
 bool bench_operation_find(const char *name, size_t name_bytes, enum bench_operation *ret_operation)
 {
     for (int i = 0; i < BENCH_OPERATION_COUNT; i++) {
-        if (strlen(names[i]) == name_bytes && memcmp(names[i], name, name_bytes) == 0) {
+        if (i != BENCH_PLAN && strlen(names[i]) == name_bytes &&
+            memcmp(names[i], name, name_bytes) == 0) {
             *ret_operation = (enum bench_operation)i;
             return true;
         }

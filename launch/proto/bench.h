@@ -24,6 +24,7 @@ enum bench_operation {
     BENCH_GATHER,    /* from all to the root */
     BENCH_EXCHANGE,  /* from all to all */
     BENCH_LINKS,     /* there and back over each place's link to its parent, all at once */
+    BENCH_PLAN,      /* from all to all, by a plan (exchange_plan.h) */
     BENCH_OPERATION_COUNT
 };
 
@@ -38,7 +39,8 @@ struct bench_request {
     uint32_t size_bytes;
     uint32_t warm_up;
     uint32_t repeat;
-    uint32_t nodes; /* the first ones that live; 0: all */
+    uint32_t nodes;         /* the first ones that live; 0: all */
+    struct wire_bytes plan; /* BENCH_PLAN: encoded; what it points to is another's */
 };
 
 /* A broadcast of the root: who takes part.  repeat 0: it is cancelled. */
@@ -46,6 +48,16 @@ struct bench_order {
     uint32_t number; /* of the measurement, at the root */
     struct bench_request what;
     struct ranges places; /* owned */
+};
+
+/* Of BENCH_PLAN, from place to place: blocks of a step of a repetition. */
+struct bench_move {
+    uint32_t number; /* of the measurement */
+    uint32_t round;
+    uint32_t step;
+    uint32_t first;
+    uint32_t blocks;
+    struct wire_bytes data;
 };
 
 /* The times of the places of a level, the root being level 0. */
@@ -82,7 +94,7 @@ struct bench_answer {
 };
 
 const char *bench_operation_name(enum bench_operation operation);
-/* The names, as choices of an option; false: there is no such one. */
+/* The names, as choices of an option; false: there is no such one, or it is BENCH_PLAN, which is not one. */
 bool bench_operation_find(const char *name, size_t name_bytes, enum bench_operation *ret_operation);
 /* How many bytes arrive where most do, of that many places: what a bandwidth refers to. */
 uint64_t bench_operation_bytes(const struct bench_request *what, uint32_t places);
@@ -111,6 +123,12 @@ struct message *bench_data_message(uint32_t number, uint32_t bytes);
 /* 1: it is an order, 0: it is data of *ret_number. */
 int bench_message_decode(struct wire_reader *reader, struct bench_order *ret_order,
                          uint32_t *ret_number);
+/* JOB_MESSAGE_BENCH, likewise, up to the data, which the caller appends. */
+void bench_move_encode(const struct bench_move *move, struct buffer *out);
+/* For the root: a place has not got what the plan says. */
+struct message *bench_wrong_message(uint32_t number);
+/* 1: it is a move; 0: bench_wrong_message, and only the number counts. */
+int bench_move_decode(struct bench_move *ret_move, struct wire_reader *reader);
 void bench_times_encode(const struct bench_times *times, struct buffer *out);
 int bench_times_decode(struct bench_times *ret_times, struct wire_reader *reader);
 void bench_answer_encode(const struct bench_answer *answer, struct buffer *out);

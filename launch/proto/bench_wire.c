@@ -9,11 +9,12 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "launch/proto/exchange_plan.h"
 #include "launch/proto/job_wire.h"
 
 #define RANGES_MAX (1u << 20)
 
-enum bench_part { BENCH_PART_ORDER, BENCH_PART_DATA, BENCH_PART_COUNT };
+enum bench_part { BENCH_PART_ORDER, BENCH_PART_DATA, BENCH_PART_MOVE, BENCH_PART_WRONG };
 
 /* ---- requests and orders ---- */
 
@@ -25,6 +26,8 @@ void bench_request_encode(const struct bench_request *request, struct buffer *ou
     wire_put_u32(out, request->warm_up);
     wire_put_u32(out, request->repeat);
     wire_put_u32(out, request->nodes);
+    if (request->operation == BENCH_PLAN)
+        wire_put_bytes(out, request->plan.data, request->plan.length_bytes);
 }
 
 static struct bench_request get_request(struct wire_reader *reader)
@@ -35,6 +38,8 @@ static struct bench_request get_request(struct wire_reader *reader)
     request.warm_up = wire_get_u32(reader);
     request.repeat = wire_get_u32(reader);
     request.nodes = wire_get_u32(reader);
+    if (request.operation == BENCH_PLAN)
+        request.plan = wire_get_bytes(reader, EXCHANGE_PLAN_BYTES_MAX);
     if (request.operation >= BENCH_OPERATION_COUNT || request.size_bytes > BENCH_SIZE_MAX ||
         request.warm_up > BENCH_REPEAT_MAX || request.repeat > BENCH_REPEAT_MAX)
         wire_fail(reader);
@@ -89,7 +94,7 @@ int bench_message_decode(struct wire_reader *reader, struct bench_order *ret_ord
     uint8_t part = wire_get_u8(reader);
 
     order.number = wire_get_u32(reader);
-    if (wire_status(reader) < 0 || part >= BENCH_PART_COUNT)
+    if (wire_status(reader) < 0 || part > BENCH_PART_DATA)
         return -EBADMSG;
     *ret_number = order.number;
     if (part == BENCH_PART_DATA)
@@ -101,6 +106,56 @@ int bench_message_decode(struct wire_reader *reader, struct bench_order *ret_ord
         return -EBADMSG;
     }
     *ret_order = order;
+    return 1;
+}
+
+/* ---- moves ---- */
+
+static void put_head(struct buffer *out, enum bench_part part, uint32_t number)
+{
+    wire_put_u8(out, JOB_MESSAGE_BENCH);
+    wire_put_u8(out, (uint8_t)part);
+    wire_put_u32(out, number);
+}
+
+void bench_move_encode(const struct bench_move *move, struct buffer *out)
+{
+    assert(move->blocks > 0);
+    put_head(out, BENCH_PART_MOVE, move->number);
+    wire_put_varint(out, move->round);
+    wire_put_varint(out, move->step);
+    wire_put_varint(out, move->first);
+    wire_put_varint(out, move->blocks);
+}
+
+struct message *bench_wrong_message(uint32_t number)
+{
+    struct buffer out = {0};
+    struct message *message;
+
+    put_head(&out, BENCH_PART_WRONG, number);
+    message = message_from_buffer(&out);
+    buffer_fini(&out);
+    return message;
+}
+
+int bench_move_decode(struct bench_move *ret_move, struct wire_reader *reader)
+{
+    uint8_t part = wire_get_u8(reader);
+    struct bench_move move = {.number = wire_get_u32(reader)};
+
+    if (part == BENCH_PART_WRONG && wire_finish(reader) == 0) {
+        *ret_move = move;
+        return 0;
+    }
+    move.round = (uint32_t)wire_get_varint_max(reader, 2 * BENCH_REPEAT_MAX);
+    move.step = (uint32_t)wire_get_varint_max(reader, EXCHANGE_PLAN_STEPS_MAX - 1);
+    move.first = (uint32_t)wire_get_varint_max(reader, EXCHANGE_PLAN_PLACES_MAX - 1);
+    move.blocks = (uint32_t)wire_get_varint_max(reader, EXCHANGE_PLAN_PLACES_MAX);
+    if (wire_status(reader) < 0 || part != BENCH_PART_MOVE || move.blocks == 0)
+        return -EBADMSG;
+    move.data = (struct wire_bytes){reader->position, wire_left(reader)};
+    *ret_move = move;
     return 1;
 }
 

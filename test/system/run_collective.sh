@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# `banyan bench --simulate`: plans of exchanges from shared objects, those of contrib/collectives and wrong ones.
+# `banyan bench --collective`: plans of exchanges from shared objects, those of contrib/collectives and wrong ones,
+# simulated and carried out by the daemons of an instance.
 . "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
 . "$srcdir/test/support/run_lib.sh"
 
@@ -48,9 +49,63 @@ ok "a shared object without a plan is built" make_plan none "$scratch/none.c"
 refuses 125 "option --collective: .*none.so is not a collective of interface 1" "and refused" \
     bench --simulate 8 --collective "$scratch/none.so"
 refuses 125 "option --collective: cannot open the collective: .*/gone.so" "no file" bench --simulate 8 --collective "$scratch/gone.so"
-refuses 125 "option --collective: needs --simulate" "not in an instance" bench --collective "$scratch/ring.so"
 refuses 125 "option --simulate: there is no tree of 0 places" "no places" bench --simulate 0
 refuses 125 "option --simulate: simulates exchanges and needs no instance" "no other operations" \
     bench --simulate 8 --operation barrier
-nothing_left_within 30 none "nothing is left"
+
+# In an instance: 8 places with the root.  The daemons see that all blocks have come, with their content.
+all+=(--collective "$scratch/recursive_doubling.so")
+run "$banyan" bench --virtual-nodes 7 --radix 2 -r 5 --warm-up 2 --size 0,5K "${all[@]}" --csv --plot "$scratch/live" </dev/null
+is "$status" 0 "an instance carries them out"
+is "$(cut -d , -f 1-4 <<<"$out" | tail -n +2 | tr '\n' ' ')" "exchange,7,0,5 exchange,7,5120,5 bruck,7,0,5 bruck,7,5120,5 \
+ring,7,0,5 ring,7,5120,5 two_trees,7,0,5 two_trees,7,5120,5 recursive_doubling,7,0,5 recursive_doubling,7,5120,5 " \
+    "beside banyan's own"
+ok "they are drawn" grep -q "title 'two_trees'" "$scratch/live/bench.gp"
+run "$banyan" bench --virtual-nodes 7 -r 3 --warm-up 0 --size 8 --node-counts 1,3..6 --operation barrier \
+    --collective "$scratch/ring.so" --json </dev/null
+is "$status-$err" "0-" "among the first nodes"
+is "$(sed -n 's/^ *"\(operation\|nodes\)": "*\([a-z0-9]*\).*/\2/p' <<<"$out" | tr '\n' ' ')" \
+    "7 barrier 1 barrier 3 barrier 6 ring 1 ring 3 ring 6 " "with the operations that are asked for"
+cat >"$scratch/model.json" <<'END'
+{"switches": [{"name": "top"}, {"name": "s1", "parent": "top"}, {"name": "s2", "parent": "top"}],
+ "nics": [{"nodes": "v[1,3,5,7]", "switch": "s1"}, {"nodes": "v[2,4,6]", "switch": "s2"}]}
+END
+run "$banyan" bench --virtual-nodes 7 --fabric-topology "$scratch/model.json" --radix 2 -r 3 --size 1K "${all[@]:0:6}" --csv </dev/null
+is "$status-$(grep -c ',1024,3,' <<<"$out")" "0-4" "in a tree that does not go by the allocation"
+
+# What is wrong is refused before anything is sent.
+export BANYAN_CONFIG=none
+instance=$("$banyan" start --virtual-nodes 7 --daemonize 2>"$scratch/start.err" </dev/null)
+like "$instance" '^/.*banyan-' "an instance is there"
+refuses 125 "bruck, step 1: place 5 sends 2 blocks from 5 on to place 3, which does not receive them" \
+    "a wrong plan is refused before the measurement" bench -r 3 --size 8 --collective "$scratch/wrong.so"
+refuses 125 "recursive_doubling has no plan for 7 places" "as is one that there is not for the nodes" \
+    bench -r 3 --size 8 --node-counts 6 "${all[@]}"
+refuses 125 "cannot measure ring of 16777216 bytes: of all nodes that is too much" "and one of too much" \
+    bench -r 1 --size 16M --operation barrier --collective "$scratch/ring.so" --json
+refuses 125 "option --collective: .*none.so is not a collective" "and what is no plan" bench --collective "$scratch/none.so"
+
+# A node is lost, and a client is killed, in the middle of it; the next one is measured.
+"$banyan" bench -r 5000 --size 1M --collective "$scratch/ring.so" --operation barrier --csv \
+    >"$scratch/killed.out" 2>"$scratch/killed.err" </dev/null &
+bench=$!
+under_way() { grep -qs '^barrier,' "$scratch/killed.out"; }
+until_true 120 under_way && pass "one is under way" || fail "one is under way"
+kill -9 "$bench"
+wait "$bench" 2>/dev/null
+rm "$scratch/killed.out"
+run "$banyan" bench -r 2 --size 8 --collective "$scratch/ring.so" --csv </dev/null
+is "$status-$err-$(grep -c '^ring,7,8,2,' <<<"$out")" "0--1" "after one whose client was killed"
+"$banyan" bench -r 5000 --size 1M --collective "$scratch/ring.so" --operation barrier --csv \
+    >"$scratch/killed.out" 2>"$scratch/killed.err" </dev/null &
+bench=$!
+until_true 120 under_way && pass "another one is under way" || fail "another one is under way"
+"$banyan" node remove --force v7 >"$scratch/remove.out" 2>&1 </dev/null
+wait "$bench"
+is "$?" 125 "a node leaves"
+like "$(cat "$scratch/killed.err")" '^banyan: cannot measure ring: (a node of the instance at /.* was lost meanwhile|the instance at /.* has got or lost nodes since.*)$' "one line"
+run "$banyan" bench -r 2 --size 8 --collective "$scratch/ring.so" --csv </dev/null
+is "$status-$err-$(grep -c '^ring,6,8,2,' <<<"$out")" "0--1" "the others go on"
+"$banyan" stop >/dev/null 2>&1 </dev/null
+nothing_left_within 60 none "nothing is left"
 done_testing

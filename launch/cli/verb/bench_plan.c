@@ -15,7 +15,7 @@
 #include "launch/exec/pair_worker.h"
 
 #define OPERATIONS_DEFAULT "barrier,broadcast,gather,exchange,links"
-#define SIMULATED          "exchange" /* and what a fence of PMIx clients is */
+#define EXCHANGES          "exchange" /* what plans are compared with, and a fence of PMIx clients is */
 #define SIZES_DEFAULT      "8,1K,64K"
 #define SIZES_CLIENT       "0,8,1K,64K"
 #define OPERATIONS         OPERATIONS_DEFAULT ",launch,io,pairs"
@@ -229,14 +229,20 @@ static int parse_lists(const struct bench_settings *settings, struct sizes *ret_
                                "--node-counts: must be a list of numbers of nodes", error);
 }
 
+static const char *default_operations(const struct bench_settings *settings, const char *operations)
+{
+    if (settings->simulate.count > 0 || settings->client > 0 ||
+        (operations == NULL && settings->collectives.count > 0))
+        return EXCHANGES;
+    return operations != NULL ? operations : OPERATIONS_DEFAULT;
+}
+
 int bench_plan_make(const struct bench_settings *settings, struct bench_request **ret_requests,
                     uint32_t *ret_count, struct error *error)
 {
-    bool is_simulated = settings->simulate.count > 0 || settings->client > 0;
+    uint32_t plans = settings->simulate.count > 0 ? 0 : settings->collectives.count;
     char *operations = options_list_join(&settings->operations, ",");
-    const char *word = is_simulated         ? SIMULATED
-                       : operations != NULL ? operations
-                                            : OPERATIONS_DEFAULT;
+    const char *word = default_operations(settings, operations);
     struct bench_request *requests = NULL;
     struct sizes sizes, nodes;
     uint32_t count = 0;
@@ -259,6 +265,8 @@ int bench_plan_make(const struct bench_settings *settings, struct bench_request 
         if (*word++ == '\0')
             break;
     }
+    for (uint32_t i = 0; rc == 0 && i < plans * nodes.count; i++)
+        add_requests(settings, BENCH_PLAN, &sizes, nodes.items[i % nodes.count], &requests, &count);
     free(operations);
     if (rc < 0) {
         free(requests);

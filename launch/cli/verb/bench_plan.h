@@ -18,7 +18,7 @@ struct bench_settings {
     struct option_list sizes;
     struct option_list nodes;
     struct option_list simulate;    /* numbers of places; none: the instance is measured */
-    struct option_list collectives; /* plans of exchanges, to be simulated */
+    struct option_list collectives; /* plans of exchanges, to be simulated or carried out */
     int client;                     /* this process is a rank that measures fences */
     uint32_t repeat;
     uint32_t warm_up;
@@ -28,7 +28,8 @@ struct bench_settings {
     const char *plot;
 };
 
-/* The measurements, in the order of the operations, numbers of nodes and sizes; the caller frees them. */
+/* The measurements, in the order of the operations, numbers of nodes and sizes, and after them, if nothing is simulated,
+ * those of each plan, without it; the caller frees them. */
 int bench_plan_make(const struct bench_settings *settings, struct bench_request **ret_requests,
                     uint32_t *ret_count, struct error *error);
 

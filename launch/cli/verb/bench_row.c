@@ -118,6 +118,18 @@ void bench_row_make(struct bench_row *ret_row, const struct bench_request *what,
     *ret_row = row;
 }
 
+void bench_row_planned(struct bench_row *ret_row, const char *name,
+                       const struct bench_request *what, struct bench_answer *answer)
+{
+    struct bench_request exchange = *what;
+
+    assert(what->operation == BENCH_PLAN);
+    exchange.operation = BENCH_EXCHANGE;
+    exchange.plan = (struct wire_bytes){.length_bytes = 0};
+    bench_row_make(ret_row, &exchange, answer);
+    name_row(ret_row, name);
+}
+
 void bench_row_timed(struct bench_row *ret_row, const char *name, const struct bench_request *what,
                      uint32_t nodes, uint64_t *times)
 {

@@ -42,6 +42,9 @@ struct bench_row {
 /* Takes the answer. */
 void bench_row_make(struct bench_row *ret_row, const struct bench_request *what,
                     struct bench_answer *answer);
+/* Of an exchange by a plan: likewise; the name is cut to what fits. */
+void bench_row_planned(struct bench_row *ret_row, const char *name,
+                       const struct bench_request *what, struct bench_answer *answer);
 /* Of what->repeat times, which are sorted; the name is cut to what fits. */
 void bench_row_timed(struct bench_row *ret_row, const char *name, const struct bench_request *what,
                      uint32_t nodes, uint64_t *times);

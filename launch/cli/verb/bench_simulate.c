@@ -62,6 +62,18 @@ static int simulate_own(uint32_t places, uint32_t radix, uint32_t bytes, uint64_
     return rc;
 }
 
+struct banyan_collective_topology bench_simulate_topology(uint32_t places, uint32_t radix,
+                                                          uint32_t block_bytes)
+{
+    assert(places > 0);
+    return (struct banyan_collective_topology){.places = places,
+                                               .radix = radix,
+                                               .block_bytes = block_bytes,
+                                               .latency_ns = LATENCY_NS,
+                                               .message_ns = MESSAGE_NS,
+                                               .byte_ps = BYTE_PS};
+}
+
 /* ---- all ---- */
 
 static int add_own(struct bench_simulated *simulated, const struct bench_request *what,
@@ -98,13 +110,10 @@ static int add_all(struct bench_simulated *simulated, const struct bench_request
     int rc = 0;
 
     for (uint32_t i = 0; i < count && rc == 0; i++) {
-        struct banyan_collective_topology topology = {
-            .places = requests[i].nodes,
-            .radix = settings->start.radix > 0 ? settings->start.radix : TREE_RADIX_DEFAULT,
-            .block_bytes = requests[i].size_bytes,
-            .latency_ns = LATENCY_NS,
-            .message_ns = MESSAGE_NS,
-            .byte_ps = BYTE_PS};
+        struct banyan_collective_topology topology = bench_simulate_topology(
+            requests[i].nodes,
+            settings->start.radix > 0 ? settings->start.radix : TREE_RADIX_DEFAULT,
+            requests[i].size_bytes);
 
         rc = add_own(simulated, &requests[i], &topology, error);
         for (uint32_t j = 0; j < settings->collectives.count && rc == 0; j++)
@@ -113,8 +122,8 @@ static int add_all(struct bench_simulated *simulated, const struct bench_request
     return rc;
 }
 
-static int open_all(const struct option_list *paths,
-                    const struct banyan_collective **ret_collectives, struct error *error)
+int bench_simulate_open(const struct option_list *paths,
+                        const struct banyan_collective **ret_collectives, struct error *error)
 {
     for (uint32_t i = 0; i < paths->count; i++) {
         ret_collectives[i] = plugin_collective(paths->items[i], error);
@@ -135,7 +144,7 @@ int bench_simulate(const struct bench_settings *settings, struct bench_simulated
     struct bench_request *requests = NULL;
     uint32_t count = 0;
     size_t rows;
-    int rc = open_all(&settings->collectives, collectives, error);
+    int rc = bench_simulate_open(&settings->collectives, collectives, error);
 
     if (rc == 0)
         rc = bench_plan_make(settings, &requests, &count, error);

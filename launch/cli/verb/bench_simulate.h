@@ -18,6 +18,12 @@ struct bench_simulated {
     uint32_t count;
 };
 
+/* Each path's collective. */
+int bench_simulate_open(const struct option_list *paths,
+                        const struct banyan_collective **ret_collectives, struct error *error);
+/* With the costs of messages that are simulated. */
+struct banyan_collective_topology bench_simulate_topology(uint32_t places, uint32_t radix,
+                                                          uint32_t block_bytes);
 /* For each number of places and size: banyan's own exchange, and each collective. */
 int bench_simulate(const struct bench_settings *settings, struct bench_simulated *ret_simulated,
                    struct error *error);

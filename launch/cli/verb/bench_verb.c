@@ -17,6 +17,7 @@
 #include "launch/cli/verb/bench_compare.h"
 #include "launch/cli/verb/bench_instance.h"
 #include "launch/cli/verb/bench_jobs.h"
+#include "launch/cli/verb/bench_live.h"
 #include "launch/cli/verb/bench_plan.h"
 #include "launch/cli/verb/bench_plot.h"
 #include "launch/cli/verb/bench_row.h"
@@ -90,7 +91,7 @@ static const struct option_rule own_rules[] = {
      .value = "FILE",
      FIELD(collectives),
      .help = "a shared object with the plan of an exchange (banyan/collective.h), which is checked "
-             "and simulated; may be repeated"},
+             "and simulated, or carried out by the nodes of an instance; may be repeated"},
     {.kind = OPTION_HEADING, .help = "Output"},
     {.kind = OPTION_FLAG, .name = "csv", FIELD(csv), .help = "print the rows as CSV"},
     {.kind = OPTION_FLAG, .name = "json", FIELD(json), .help = "print all that is known as JSON"},
@@ -203,6 +204,7 @@ struct bench {
     struct instance_client client;
     const struct bench_settings *settings;
     struct bench_request *requests;
+    struct bench_live live; /* the plans among them */
     struct bench_row *rows;
     struct bench_earlier earlier; /* empty: there is nothing to compare with */
     uint32_t count;
@@ -210,11 +212,10 @@ struct bench {
     uint32_t slower; /* than in the earlier run */
 };
 
-static int explain(int rc, const struct bench_request *what, const char *directory,
-                   struct error *error)
+static int explain(int rc, const char *name, const struct bench_request *what,
+                   const char *directory, struct error *error)
 {
-    const char *name = bench_operation_name((enum bench_operation)what->operation);
-
+    assert(rc < 0);
     if (rc == -EBUSY)
         error_set(error, rc, "too many clients measure the instance at %s; wait for them",
                   directory);
@@ -225,6 +226,16 @@ static int explain(int rc, const struct bench_request *what, const char *directo
                   name, what->size_bytes);
     else if (rc == -EHOSTDOWN)
         error_set(error, rc, "cannot measure %s: a node of the instance at %s was lost meanwhile",
+                  name, directory);
+    else if (rc == -ESTALE)
+        error_set(error, rc,
+                  "cannot measure %s: the instance at %s has got or lost nodes since it was "
+                  "planned; try again",
+                  name, directory);
+    else if (rc == -EILSEQ)
+        error_set(error, rc,
+                  "cannot measure %s: a node of the instance at %s has not got the blocks of the "
+                  "plan; please report that",
                   name, directory);
     return rc;
 }
@@ -259,12 +270,19 @@ static int measure_one(struct bench *bench, const struct bench_request *what,
     struct bench_answer answer;
     int rc;
 
+    if (what->operation == BENCH_PLAN) {
+        rc = bench_live_measure(&bench->live, &bench->client, bench->done, ret_row, error);
+        return rc < 0 ? explain(rc, bench_live_name(&bench->live, bench->done), what,
+                                bench->client.directory, error)
+                      : 0;
+    }
     if (what->operation >= BENCH_OPERATION_COUNT)
         return bench_jobs_measure(bench->client.directory, what,
                                   allocation_nodes(&bench->client.roster), ret_row, error);
     rc = instance_client_bench(&bench->client, what, &answer, error);
     if (rc < 0)
-        return explain(rc, what, bench->client.directory, error);
+        return explain(rc, bench_operation_name((enum bench_operation)what->operation), what,
+                       bench->client.directory, error);
     bench_row_make(ret_row, what, &answer);
     return 0;
 }
@@ -295,7 +313,8 @@ static int show_levels(const struct bench *bench)
         bench_row_print_slowest(bench->rows, bench->count, &text);
     for (uint32_t i = 0; i < bench->count && bench->settings->client == 0; i++) {
         bool is_last = i + 1 == bench->count ||
-                       bench->requests[i].operation != bench->requests[i + 1].operation;
+                       bench->requests[i].operation != bench->requests[i + 1].operation ||
+                       strcmp(bench->rows[i].name, bench->rows[i + 1].name) != 0;
 
         if (is_last && bench->requests[i].operation < BENCH_OPERATION_COUNT)
             bench_row_print_levels(&bench->rows[i], &bench->client.roster, &text);
@@ -408,6 +427,9 @@ static int carry_out(struct bench *bench, struct error *error)
 {
     int status;
 
+    status = bench_live_check(&bench->live, &bench->client, bench->requests, bench->count, error);
+    if (status < 0)
+        return explain(status, "plans", bench->requests, bench->client.directory, error);
     bench->rows = memory_allocate_zeroed(bench->count * sizeof(*bench->rows));
     status = measure(bench, error);
     if (status == EXIT_SUCCESS)
@@ -493,9 +515,6 @@ static int check_together(const struct bench_settings *settings, struct error *e
         return error_set(error, -EINVAL,
                          "options --csv and --compare cannot be used together: use "
                          "--json, or neither");
-    if (settings->simulate.count == 0 && settings->collectives.count > 0)
-        return error_set(error, -EINVAL,
-                         "option --collective: needs --simulate; plans cannot run in an instance");
     if (settings->simulate.count > 0 &&
         (settings->instance != NULL || settings->nodes.count > 0 || settings->operations.count > 0))
         return error_set(error, -EINVAL,
@@ -510,8 +529,12 @@ static int measure_instance(struct bench *bench, int argc, char **argv, struct e
     struct bench_instance own = {.pid = 0};
     int rc = bench_plan_make(bench->settings, &bench->requests, &bench->count, error);
 
-    if (rc < 0)
+    if (rc == 0)
+        rc = bench_live_open(&bench->live, bench->settings, error);
+    if (rc < 0) {
+        free(bench->requests);
         return rc;
+    }
     words = words_of_start(argc, argv);
     rc = open_client(&bench->client, &own, bench->settings, words, error);
     if (rc == 0) {
@@ -522,6 +545,7 @@ static int measure_instance(struct bench *bench, int argc, char **argv, struct e
     }
     bench_instance_stop(&own);
     free(words);
+    bench_live_fini(&bench->live);
     free(bench->requests);
     return rc;
 }

@@ -268,7 +268,7 @@ static void test_report(void)
     ok(strncmp(buffer_string(&out), "OPERATION           RANKS      BYTES ", 36) == 0, "ranks");
     buffer_clear(&out);
     bench_row_csv_heading(true, &out);
-    bench_row_csv(&row, &out);
+    bench_row_csv(&row, NULL, &out);
     is_string(buffer_string(&out),
               "operation,ranks,bytes,times,min_ns,median_ns,p99_ns,max_ns,median_low_ns,"
               "median_high_ns,mb_s\nfence,4,1000,3,1000,2000,3000,3000,1000,3000,2000.000\n",
