@@ -56,6 +56,14 @@ static bool is_first_of_name(const struct bench_row *rows, uint32_t at)
     return true;
 }
 
+/* Plans are called as their author likes. */
+static void put_title(const char *name, struct buffer *out)
+{
+    buffer_append_string(out, " title '");
+    for (; *name != '\0'; name++)
+        buffer_append_string(out, *name == '\'' ? "''" : (const char[]){*name, '\0'});
+}
+
 static uint32_t put_sizes(const struct bench_row *rows, uint32_t count, bool is_rate,
                           struct buffer *out, struct buffer *plots)
 {
@@ -71,14 +79,17 @@ static uint32_t put_sizes(const struct bench_row *rows, uint32_t count, bool is_
                 (is_rate && bench_row_bandwidth(&rows[i]) == 0))
                 continue;
             if (points++ == 0)
-                buffer_printf(out, "$%s_%s << END\n", what, name);
+                buffer_printf(out, "$%s_%u << END\n", what, curves);
             put_point(&rows[i], rows[i].what.size_bytes, is_rate, out);
         }
         if (points == 0)
             continue;
         buffer_append_string(out, "END\n");
-        buffer_printf(plots, "%s$%s_%s with %s title '%s'", curves++ > 0 ? ", " : "plot ", what,
-                      name, is_rate ? "linespoints" : "yerrorlines", name);
+        buffer_printf(plots, "%s$%s_%u with %s", curves > 0 ? ", " : "plot ", what, curves,
+                      is_rate ? "linespoints" : "yerrorlines");
+        put_title(name, plots);
+        buffer_append_string(plots, "'");
+        curves++;
     }
     return curves;
 }
@@ -106,8 +117,9 @@ static uint32_t put_nodes(const struct bench_row *rows, uint32_t count, struct b
                 rows[j].what.size_bytes == rows[i].what.size_bytes)
                 put_point(&rows[j], rows[j].nodes, false, out);
         buffer_append_string(out, "END\n");
-        buffer_printf(plots, "%s$nodes_%u with yerrorlines title '%s %u'",
-                      curves > 0 ? ", " : "plot ", curves, rows[i].name, rows[i].what.size_bytes);
+        buffer_printf(plots, "%s$nodes_%u with yerrorlines", curves > 0 ? ", " : "plot ", curves);
+        put_title(rows[i].name, plots);
+        buffer_printf(plots, " %u'", rows[i].what.size_bytes);
         curves++;
     }
     return curves;
