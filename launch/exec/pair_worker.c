@@ -203,12 +203,20 @@ uint64_t pair_worker_way_ns(uint64_t trip_ns, uint64_t back_ns)
     return back_ns < half ? trip_ns - back_ns : half;
 }
 
-static void keep_shortest(uint64_t *shortest, uint64_t trip_ns, uint64_t back_ns)
+static void keep_shortest(uint64_t *shortest, uint64_t trip_ns)
 {
-    uint64_t rest = pair_worker_way_ns(trip_ns, back_ns);
+    if (trip_ns < *shortest)
+        *shortest = trip_ns;
+}
 
-    if (rest < *shortest)
-        *shortest = rest;
+/* From the shortest trips; one with a transfer takes no less than one of small messages, unless those were disturbed. */
+static void trips_to_ways(uint64_t trip, struct measured *measured)
+{
+    keep_shortest(&trip, measured->there);
+    keep_shortest(&trip, measured->back);
+    measured->latency = trip / 2 > 0 ? trip / 2 : 1;
+    measured->there = pair_worker_way_ns(measured->there, measured->latency);
+    measured->back = pair_worker_way_ns(measured->back, measured->latency);
 }
 
 static int lead(struct worker *worker, int fd, struct measured *measured)
@@ -224,16 +232,15 @@ static int lead(struct worker *worker, int fd, struct measured *measured)
         if (rc == 0)
             rc = receive_small(fd);
         if (i >= PAIR_WORKER_WARM_UPS)
-            keep_shortest(&trip, now_ns() - start, 0);
+            keep_shortest(&trip, now_ns() - start);
     }
-    measured->latency = trip / 2 > 0 ? trip / 2 : 1;
     for (uint32_t i = 0; i < transfers(worker) && rc == 0; i++) {
         uint64_t start = now_ns();
 
         rc = move(fd, worker->buffer, BUFFER_BYTES, worker->bytes, 1);
         if (rc == 0)
             rc = receive_small(fd);
-        keep_shortest(&measured->there, now_ns() - start, measured->latency);
+        keep_shortest(&measured->there, now_ns() - start);
     }
     for (uint32_t i = 0; i < transfers(worker) && rc == 0; i++) {
         uint64_t start = now_ns();
@@ -241,8 +248,10 @@ static int lead(struct worker *worker, int fd, struct measured *measured)
         rc = send_small(fd);
         if (rc == 0)
             rc = move(fd, worker->buffer, BUFFER_BYTES, worker->bytes, 0);
-        keep_shortest(&measured->back, now_ns() - start, measured->latency);
+        keep_shortest(&measured->back, now_ns() - start);
     }
+    if (rc == 0)
+        trips_to_ways(trip, measured);
     return rc;
 }
 

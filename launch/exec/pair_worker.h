@@ -5,8 +5,8 @@
  *
  *     FROM TO LATENCY_NS TRANSFER_NS
  *
- * Of a pair the process of the lower rank connects and measures.  LATENCY_NS is half of the shortest round trip of a
- * small message, the same for both directions; TRANSFER_NS the shortest time of a transfer one way, until the last
+ * Of a pair the process of the lower rank connects and measures.  LATENCY_NS is half of the shortest round trip, of a
+ * small message or a transfer, the same for both directions; TRANSFER_NS the shortest time of a transfer one way, until the last
  * has been read there, without the latency of the answer.  Rounds are separated by barriers of PMI-1, by which the
  * processes also know each other's addresses and the secret that keeps strangers out.
  *
