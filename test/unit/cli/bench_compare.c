@@ -5,6 +5,7 @@
 #include "launch/cli/verb/bench_compare.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,12 +84,16 @@ static void test_plot(void)
 
     bench_plot_script(rows, 3, &out);
     text = buffer_string(&out);
-    ok(strstr(text, "$time_gather << END\n8 3.000 2.000 4.000\nEND\n") != NULL,
+    ok(strstr(text, "$time_0 << END\n8 3.000 2.000 4.000\nEND\n") != NULL,
        "over the size, with all nodes");
-    ok(strstr(text, "plot $time_gather with yerrorlines title 'gather'\n") != NULL, "drawn");
+    ok(strstr(text, "plot $time_0 with yerrorlines title 'gather'\n") != NULL, "drawn");
     ok(strstr(text, "$nodes_1 << END\n2 2.000 1.000 3.000\n4 3.000 2.000 4.000\nEND\n") != NULL,
        "over the nodes");
-    ok(strstr(text, "time_barrier") == NULL, "a barrier has no size");
+    ok(strstr(text, "$time_1") == NULL, "a barrier has no size");
+    buffer_clear(&out);
+    snprintf(rows[2].name, sizeof(rows[2].name), "my 'plan");
+    bench_plot_script(rows, 3, &out);
+    ok(strstr(buffer_string(&out), " title 'my ''plan'") != NULL, "whatever a plan is called");
     buffer_clear(&out);
     bench_plot_script(rows, 1, &out);
     ok(strstr(buffer_string(&out), "plot $") == NULL, "nor is it drawn over one number of nodes");
