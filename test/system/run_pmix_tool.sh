@@ -58,7 +58,8 @@ is "$(tool search "pause:$namespace:1" "resume:$namespace:all" pause:none:0)" \
     "pause: SUCCESS resume: SUCCESS pause: NOT-FOUND" "a tool controls the job"
 is "$(tool search allocate:2 allocate:2 jobs)" "allocate: NOT-SUPPORTED allocate: NOT-SUPPORTED jobs: $namespace" \
     "a tool cannot change the allocation"
-is "$(tool search "kill:$namespace:all")" "kill: SUCCESS" "and ends it"
+# The run ends with its job, and with it the server that answers, which libpmix 5 may notice first.
+like "$(tool search "kill:$namespace:all")" '^kill: (SUCCESS|COMM-FAILURE)$' "and ends it"
 wait "$job"
 is "$?:$(tail -n 1 "$scratch/err")" "137:banyan: killed by a tool" "which is said"
 is "$(head -n -1 "$scratch/err")" \
