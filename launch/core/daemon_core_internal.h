@@ -321,10 +321,6 @@ void daemon_core_load_gone(struct daemon_core *core, uint32_t client);
 int daemon_core_load_reply(struct daemon_core *core, const struct daemon_event *event);
 void daemon_core_load_due(struct daemon_core *core);
 void daemon_core_load_close(struct daemon_core *core);
-/* The first ones of a set, moved; the caller's. */
-struct ranges *daemon_core_load_take_part(struct ranges *places, uint64_t count);
-/* Whether this place is the first of them, and all exist. */
-bool daemon_core_load_is_first(const struct daemon_core *core, const struct ranges *places);
 
 /* daemon_core_stacks.c: where ranks stand in their programs. */
 void daemon_core_stacks_open(struct daemon_core *core);

@@ -1,84 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Where the ranks of a job stand in their programs (launch/proto/stack_fold.h).  A place that is asked about a set of places, of
- * which it is the first, hands the others on in parts, as launch/core/daemon_core_load.c does.  Meanwhile the stacks of some local
- * ranks are taken by another process: of ranks that do different things first, as far as activity shows it.  It
- * answers when all of that has arrived, or when its time is over.  Nothing is kept between two requests.
+ * Where the ranks of a job stand in their programs (launch/proto/stack_fold.h), by an inquiry that passes from place to
+ * place (daemon_core_inquiry.h).  At each place the stacks of some local ranks are taken by another process: of ranks
+ * that do different things first, as far as activity shows it.
  *
- * Cost: nothing without requests; then O(radix) messages of bounded size, and STACK_FOLD_RANKS_MAX stacks of a node.
+ * Cost: nothing without requests; then STACK_FOLD_RANKS_MAX stacks of a node, and what the inquiry costs.
  */
 #include "config.h"
 
 #include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/time.h"
 #include "base/wire.h"
-#include "launch/core/daemon_core_internal.h"
-#include "launch/job/clients.h"
+#include "launch/core/daemon_core_inquiry.h"
 #include "launch/proto/job_wire.h"
 #include "launch/proto/stack_fold.h"
 
-#define INQUIRIES_MAX 16u    /* at a time, at a place */
-#define LOOK_MS_MAX   12000u /* for the stacks of a node */
+#define LOOK_MS_MAX 12000u /* for the stacks of a node */
 
 struct stacks_inquiry {
-    struct list_link node;
-    bool is_client;
-    uint32_t asker;   /* a client, or a place */
-    uint32_t request; /* its number of it */
+    struct core_inquiry core;
     uint32_t job;
-    uint32_t patience_ms;
-    uint64_t due_ns;
     uint32_t look; /* of the local ranks, under way; 0: none */
     uint32_t looked_count;
     uint32_t looked[STACK_FOLD_RANKS_MAX]; /* indices whose stacks have not come */
     uint32_t ranks[STACK_FOLD_RANKS_MAX];  /* and these ranks */
-    struct hash_map *asked;                /* id of a request -> struct ranges: the part */
     struct stack_fold fold;
 };
-
-static void part_free(struct ranges *part)
-{
-    ranges_fini(part);
-    free(part);
-}
-
-static void inquiry_free(struct stacks_inquiry *inquiry)
-{
-    struct ranges *part;
-    size_t cursor = 0;
-
-    assert(list_is_linked(&inquiry->node) && inquiry->looked_count <= STACK_FOLD_RANKS_MAX);
-    list_remove(&inquiry->node);
-    while ((part = hash_map_next(inquiry->asked, &cursor)) != NULL)
-        part_free(part);
-    hash_map_destroy(inquiry->asked);
-    stack_fold_fini(&inquiry->fold);
-    free(inquiry);
-}
-
-static void inquiry_answer(struct daemon_core *core, struct stacks_inquiry *inquiry)
-{
-    struct buffer data = {0};
-    struct ranges *part;
-    size_t cursor = 0;
-
-    while ((part = hash_map_next(inquiry->asked, &cursor)) != NULL)
-        ranges_add_all(&inquiry->fold.silent, part);
-    if (inquiry->look != 0)
-        ranges_add(&inquiry->fold.silent, core->place, core->place);
-    stack_fold_encode(&inquiry->fold, &data);
-    if (inquiry->is_client)
-        daemon_core_request_answer(core, inquiry->asker, inquiry->request, 0, &data);
-    else
-        core->tree->reply(core->tree_context, inquiry->asker, inquiry->request,
-                          job_reply_message(0, data.data, data.length_bytes));
-    buffer_fini(&data);
-    inquiry_free(inquiry);
-}
 
 /* ---- this place ---- */
 
@@ -130,7 +81,7 @@ static uint32_t look_number(const struct daemon_core *core)
 
     list_for_each(&core->stacks, node, spare)
     {
-        const struct stacks_inquiry *inquiry = list_entry(node, struct stacks_inquiry, node);
+        const struct stacks_inquiry *inquiry = list_entry(node, struct stacks_inquiry, core.node);
 
         if (inquiry->look >= number)
             number = inquiry->look + 1;
@@ -141,7 +92,7 @@ static uint32_t look_number(const struct daemon_core *core)
 static void look_here(struct daemon_core *core, struct stacks_inquiry *inquiry)
 {
     const struct job_local *part = instance_part(core->instance, inquiry->job);
-    uint32_t limit_ms = inquiry->patience_ms / 4 * 3;
+    uint32_t limit_ms = inquiry->core.patience_ms / 4 * 3;
     struct ranges chosen = {0};
     uint32_t index = 0;
 
@@ -176,71 +127,72 @@ static void take_stack(struct daemon_core *core, struct stacks_inquiry *inquiry,
     }
 }
 
-/* ---- others ---- */
+/* ---- the inquiry ---- */
 
-/* Takes the part. */
-static void ask_part(struct daemon_core *core, struct stacks_inquiry *inquiry, struct ranges *part)
+static bool stacks_is_done(struct daemon_core *core, struct core_inquiry *inquiry)
 {
-    struct stack_fold_request request = {.job = inquiry->job,
-                                         .patience_ms =
-                                             inquiry->patience_ms - inquiry->patience_ms / 8,
-                                         .places = *part};
+    (void)core;
+    return ((struct stacks_inquiry *)inquiry)->look == 0;
+}
+
+static struct message *stacks_ask(const struct core_inquiry *inquiry, const struct ranges *part,
+                                  uint32_t patience_ms)
+{
+    const struct stack_fold_request request = {.job = ((const struct stacks_inquiry *)inquiry)->job,
+                                               .patience_ms = patience_ms,
+                                               .places = *part};
     struct buffer data = {0};
-    uint32_t id;
+    struct message *message;
 
-    assert(!ranges_is_empty(part) && !ranges_contains(part, core->place));
     stack_fold_request_encode(&request, &data);
-    id = core->tree->request(core->tree_context, ranges_min(part),
-                             job_request_message(JOB_MESSAGE_STACKS, data.data, data.length_bytes));
+    message = job_request_message(JOB_MESSAGE_STACKS, data.data, data.length_bytes);
     buffer_fini(&data);
-    (void)hash_map_put_u64(inquiry->asked, id, part);
+    return message;
 }
 
-static void hand_on(struct daemon_core *core, struct stacks_inquiry *inquiry, struct ranges *places)
+static int stacks_take(struct core_inquiry *inquiry, struct wire_reader *reader)
 {
-    uint64_t left = ranges_count(places);
+    struct stack_fold fold;
+    int rc = stack_fold_decode(&fold, reader);
 
-    for (uint32_t parts = core->spec->radix; left > 0; parts--) {
-        uint64_t count = (left + parts - 1) / parts;
-
-        assert(parts > 0);
-        ask_part(core, inquiry, daemon_core_load_take_part(places, count));
-        left -= count;
-    }
+    if (rc < 0)
+        return rc;
+    stack_fold_merge(&((struct stacks_inquiry *)inquiry)->fold, &fold);
+    stack_fold_fini(&fold);
+    return 0;
 }
 
-/* ---- the course of an inquiry ---- */
-
-static void set_timer(struct daemon_core *core)
+static struct ranges *stacks_silent(struct core_inquiry *inquiry)
 {
-    uint64_t next_ns = UINT64_MAX;
-    struct list_link *node, *spare;
-
-    list_for_each(&core->stacks, node, spare)
-    {
-        uint64_t due_ns = list_entry(node, struct stacks_inquiry, node)->due_ns;
-
-        if (due_ns < next_ns)
-            next_ns = due_ns;
-    }
-    core->ops->timer(core->context, DAEMON_TIMER_STACKS, 0, next_ns);
+    return &((struct stacks_inquiry *)inquiry)->fold.silent;
 }
 
-static void inquiry_check(struct daemon_core *core, struct stacks_inquiry *inquiry)
+static void stacks_answer(struct daemon_core *core, struct core_inquiry *inquiry,
+                          struct buffer *out)
 {
-    if ((inquiry->look == 0 && hash_map_count(inquiry->asked) == 0) ||
-        inquiry->due_ns <= core->ops->now_ns(core->context))
-        inquiry_answer(core, inquiry);
+    struct stacks_inquiry *own = (struct stacks_inquiry *)inquiry;
+
+    if (own->look != 0)
+        ranges_add(&own->fold.silent, core->place, core->place);
+    stack_fold_encode(&own->fold, out);
 }
 
-void daemon_core_stacks_due(struct daemon_core *core)
+static void stacks_free(struct core_inquiry *inquiry)
 {
-    struct list_link *node, *spare;
+    struct stacks_inquiry *own = (struct stacks_inquiry *)inquiry;
 
-    list_for_each(&core->stacks, node, spare)
-        inquiry_check(core, list_entry(node, struct stacks_inquiry, node));
-    set_timer(core);
+    assert(own->looked_count <= STACK_FOLD_RANKS_MAX);
+    stack_fold_fini(&own->fold);
 }
+
+static const struct inquiry_kind kind = {.timer = DAEMON_TIMER_STACKS,
+                                         .list = offsetof(struct daemon_core, stacks),
+                                         .is_done = stacks_is_done,
+                                         .request = stacks_ask,
+                                         .merge = stacks_take,
+                                         .silent = stacks_silent,
+                                         .encode = stacks_answer,
+                                         .fini = stacks_free};
 
 void daemon_core_stacks_taken(struct daemon_core *core, const struct daemon_event *event)
 {
@@ -253,7 +205,7 @@ void daemon_core_stacks_taken(struct daemon_core *core, const struct daemon_even
 
     list_for_each(&core->stacks, node, spare)
     {
-        struct stacks_inquiry *one = list_entry(node, struct stacks_inquiry, node);
+        struct stacks_inquiry *one = list_entry(node, struct stacks_inquiry, core.node);
 
         if (one->look == event->id)
             inquiry = one;
@@ -266,61 +218,38 @@ void daemon_core_stacks_taken(struct daemon_core *core, const struct daemon_even
     while (inquiry->looked_count > 0)
         take_stack(core, inquiry, inquiry->looked[0], true, event->text);
     inquiry->look = 0;
-    inquiry_check(core, inquiry);
-    set_timer(core);
+    daemon_core_inquiry_check(core, &inquiry->core);
 }
 
 /* places: after this one, emptied. */
-static void inquiry_begin(struct daemon_core *core, const struct stacks_inquiry *about,
-                          struct ranges *places)
+static void begin(struct daemon_core *core, const struct stacks_inquiry *about,
+                  struct ranges *places)
 {
     struct stacks_inquiry *inquiry = memory_copy(about, sizeof(*about));
 
-    inquiry->due_ns = core->ops->now_ns(core->context) + inquiry->patience_ms * NS_PER_MS;
-    inquiry->asked = hash_map_create();
-    list_append(&core->stacks, &inquiry->node);
-    hand_on(core, inquiry, places);
+    inquiry->core.kind = &kind;
+    inquiry->core.wake_ns = UINT64_MAX;
+    daemon_core_inquiry_begin(core, &inquiry->core, places);
     if (!daemon_core_is_root(core))
         look_here(core, inquiry);
-    inquiry_check(core, inquiry);
-    set_timer(core);
-}
-
-/* 1 if there is no place for one more, or it is a client's second one. */
-static bool is_refused(const struct daemon_core *core, bool is_client, uint32_t asker)
-{
-    struct list_link *node, *spare;
-    uint32_t count = 0;
-
-    list_for_each(&core->stacks, node, spare)
-    {
-        const struct stacks_inquiry *inquiry = list_entry(node, struct stacks_inquiry, node);
-
-        count++;
-        if (is_client && inquiry->is_client && inquiry->asker == asker)
-            return true;
-    }
-    return count >= INQUIRIES_MAX;
+    daemon_core_inquiry_check(core, &inquiry->core);
 }
 
 int daemon_core_stacks_request(struct daemon_core *core, const struct daemon_event *event,
                                struct wire_reader *reader)
 {
-    struct stacks_inquiry about = {.asker = event->place, .request = event->id};
+    struct stacks_inquiry about = {.core = {.asker = event->place, .request = event->id}};
     struct stack_fold_request request;
     int rc = stack_fold_request_decode(&request, reader);
 
     if (rc < 0)
         return rc;
-    if (!daemon_core_load_is_first(core, &request.places))
-        rc = -EBADMSG;
-    else if (is_refused(core, false, 0))
-        rc = -EAGAIN;
+    rc = daemon_core_inquiry_accept(core, &kind, false, 0, &request.places);
     if (rc == 0) {
         about.job = request.job;
-        about.patience_ms = request.patience_ms;
+        about.core.patience_ms = request.patience_ms;
         ranges_remove(&request.places, core->place, core->place);
-        inquiry_begin(core, &about, &request.places);
+        begin(core, &about, &request.places);
     }
     ranges_fini(&request.places);
     return rc;
@@ -329,10 +258,10 @@ int daemon_core_stacks_request(struct daemon_core *core, const struct daemon_eve
 void daemon_core_stacks_client(struct daemon_core *core, uint32_t client, uint32_t number,
                                struct wire_reader *reader)
 {
-    struct stacks_inquiry about = {.is_client = true,
-                                   .asker = client,
-                                   .request = number,
-                                   .patience_ms = STACK_FOLD_PATIENCE_MS};
+    struct stacks_inquiry about = {.core = {.is_client = true,
+                                            .asker = client,
+                                            .request = number,
+                                            .patience_ms = STACK_FOLD_PATIENCE_MS}};
     struct stack_fold_request request;
     struct ranges places = {0};
     int rc = stack_fold_request_decode(&request, reader);
@@ -341,88 +270,40 @@ void daemon_core_stacks_client(struct daemon_core *core, uint32_t client, uint32
     if (rc == 0) {
         about.job = request.job;
         ranges_fini(&request.places);
-        rc = instance_job_spec(core->instance, about.job) == NULL ? -ENOENT
-             : is_refused(core, true, client)                     ? -EAGAIN
-                                                                  : 0;
+        rc = instance_job_spec(core->instance, about.job) == NULL
+                 ? -ENOENT
+                 : daemon_core_inquiry_accept(core, &kind, true, client, NULL);
     }
     if (rc < 0) {
         daemon_core_request_answer(core, client, number, rc, NULL);
         return;
     }
     instance_job_places(core->instance, about.job, UINT32_MAX, &places);
-    inquiry_begin(core, &about, &places);
+    begin(core, &about, &places);
     ranges_fini(&places);
-}
-
-/* If the first place of a part is lost the next one is asked. */
-static void take_reply(struct daemon_core *core, struct stacks_inquiry *inquiry,
-                       struct ranges *part, const struct daemon_event *event)
-{
-    const struct message *message = event->message;
-    struct wire_reader reader;
-    struct stack_fold fold;
-    int rc;
-
-    wire_reader_init(&reader, message != NULL ? message->data : NULL,
-                     message != NULL ? message->length_bytes : 0);
-    rc = job_reply_decode(event->status, &reader);
-    if (rc == -EHOSTDOWN) {
-        ranges_remove(part, ranges_min(part), ranges_min(part));
-        if (!ranges_is_empty(part)) {
-            ask_part(core, inquiry, part);
-            return;
-        }
-    } else if (rc < 0 || stack_fold_decode(&fold, &reader) < 0) {
-        ranges_add_all(&inquiry->fold.silent, part);
-    } else {
-        stack_fold_merge(&inquiry->fold, &fold);
-        stack_fold_fini(&fold);
-    }
-    part_free(part);
 }
 
 int daemon_core_stacks_reply(struct daemon_core *core, const struct daemon_event *event)
 {
-    struct list_link *node, *spare;
-
-    list_for_each(&core->stacks, node, spare)
-    {
-        struct stacks_inquiry *inquiry = list_entry(node, struct stacks_inquiry, node);
-        struct ranges *part = hash_map_remove_u64(inquiry->asked, event->id);
-
-        if (part == NULL)
-            continue;
-        take_reply(core, inquiry, part, event);
-        inquiry_check(core, inquiry);
-        set_timer(core);
-        return 1;
-    }
-    return 0;
+    return daemon_core_inquiry_reply(core, &kind, event);
 }
 
-/* Replies that still come are nobody's. */
+void daemon_core_stacks_due(struct daemon_core *core)
+{
+    daemon_core_inquiry_due(core, &kind);
+}
+
 void daemon_core_stacks_gone(struct daemon_core *core, uint32_t client)
 {
-    struct list_link *node, *spare;
-
-    list_for_each(&core->stacks, node, spare)
-    {
-        struct stacks_inquiry *inquiry = list_entry(node, struct stacks_inquiry, node);
-
-        if (inquiry->is_client && inquiry->asker == client)
-            inquiry_free(inquiry);
-    }
+    daemon_core_inquiry_gone(core, &kind, client);
 }
 
 void daemon_core_stacks_open(struct daemon_core *core)
 {
-    list_init(&core->stacks);
+    daemon_core_inquiry_open(core, &kind);
 }
 
 void daemon_core_stacks_close(struct daemon_core *core)
 {
-    struct list_link *node;
-
-    while ((node = list_first(&core->stacks)) != NULL)
-        inquiry_free(list_entry(node, struct stacks_inquiry, node));
+    daemon_core_inquiry_close(core, &kind);
 }
