@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is used (launch/core/daemon_core_load.c): the test plays the tree, the daemon, the clock and a client.  Radix 2,
+ * What is used (launch/core/daemon_core_load.c), and how such an inquiry spreads (launch/core/daemon_core_inquiry.c): the test plays the tree, the daemon, the clock and a client.  Radix 2,
  * four nodes.
  */
 #include "config.h"
@@ -15,20 +15,10 @@
 #include "launch/proto/control.h"
 #include "launch/proto/job_wire.h"
 #include "launch/proto/load.h"
-#include "test/support/lone_core.h"
+#include "test/support/lone_calls.h"
 #include "test/support/tap.h"
 
 #define CLIENT 2u
-
-static struct buffer calls;
-static uint32_t last_id;
-static uint64_t now_ns = 1, due_ns;
-
-static void heard(const char *expected, const char *name)
-{
-    is_string(buffer_string(&calls), expected, "%s", name);
-    buffer_clear(&calls);
-}
 
 static void print(const void *data, size_t bytes)
 {
@@ -39,97 +29,44 @@ static void print(const void *data, size_t bytes)
     if (load_decode(&load, &reader) < 0)
         return;
     for (uint32_t i = 0; i < load.rows_count; i++)
-        buffer_printf(&calls, " %u:%llu,%llu,%llu", load.rows[i].place,
+        buffer_printf(&lone_calls.text, " %u:%llu,%llu,%llu", load.rows[i].place,
                       (unsigned long long)load.rows[i].figures[LOAD_MACHINE_BUSY],
                       (unsigned long long)load.rows[i].figures[LOAD_DAEMONS_CPU],
                       (unsigned long long)load.rows[i].figures[LOAD_MESSAGES]);
-    buffer_printf(&calls, " of %llu silent:", (unsigned long long)load.sums[LOAD_DAEMONS]);
-    ranges_print(&load.silent, &calls);
+    buffer_printf(&lone_calls.text,
+                  " of %llu silent:", (unsigned long long)load.sums[LOAD_DAEMONS]);
+    ranges_print(&load.silent, &lone_calls.text);
     load_fini(&load);
 }
 
-/* ---- The tree ---- */
-
-static uint32_t tree_request(void *context, uint32_t place, struct message *message)
+static void print_request(uint32_t place, const struct message *message)
 {
     struct load_request request;
     struct wire_reader reader;
 
     wire_reader_init(&reader, message->data, message->length_bytes);
     if (wire_get_u8(&reader) == JOB_MESSAGE_LOAD && load_request_decode(&request, &reader) == 0) {
-        buffer_printf(&calls, "%u is asked about ", place);
-        ranges_print(&request.places, &calls);
-        buffer_printf(&calls, " within %u ms\n", request.patience_ms);
+        lone_calls_print_request(place, &request.places, request.patience_ms);
         ranges_fini(&request.places);
     }
-    message_release(message);
-    return ++last_id;
 }
-
-static void tree_reply(void *context, uint32_t source, uint32_t id, struct message *message)
-{
-    struct wire_reader reader;
-    int rc;
-
-    wire_reader_init(&reader, message->data, message->length_bytes);
-    rc = job_reply_decode(0, &reader);
-    buffer_printf(&calls, "reply %d", rc);
-    print(reader.position, wire_left(&reader));
-    buffer_append_string(&calls, "\n");
-    message_release(message);
-}
-
-static int tree_broadcast(void *context, const struct ranges *places, struct message *message)
-{
-    message_release(message);
-    return 0;
-}
-
-static const struct daemon_tree_ops tree_ops = {.broadcast = tree_broadcast,
-                                                .request = tree_request,
-                                                .reply = tree_reply};
 
 /* ---- The daemon ---- */
-
-static void client_send(void *context, uint32_t client, uint8_t type, const void *data,
-                        size_t bytes)
-{
-    struct control_answer answer;
-    struct wire_reader reader;
-
-    wire_reader_init(&reader, data, bytes);
-    if (type != CONTROL_ANSWER || control_answer_decode(&answer, &reader) < 0)
-        return;
-    buffer_printf(&calls, "answer %u: %d", answer.request, answer.status);
-    print(answer.data.data, answer.data.length_bytes);
-    buffer_append_string(&calls, "\n");
-}
-
-static uint64_t clock_now_ns(void *context)
-{
-    return now_ns;
-}
-
-static void set_timer(void *context, enum daemon_timer timer, uint32_t job, uint64_t deadline_ns)
-{
-    if (timer == DAEMON_TIMER_LOAD)
-        due_ns = deadline_ns;
-}
 
 /* Of two CPUs a quarter is in use, a tenth of one by this daemon, which sends 100 messages a second. */
 static void load_now(void *context, struct daemon_load *ret_load)
 {
     *ret_load = (struct daemon_load){.cpus = 2,
-                                     .busy_ticks = now_ns / 4,
-                                     .idle_ticks = now_ns - now_ns / 4,
-                                     .daemon_cpu_ns = now_ns / 10,
-                                     .messages = now_ns / (10 * NS_PER_MS)};
+                                     .busy_ticks = lone_calls.now_ns / 4,
+                                     .idle_ticks = lone_calls.now_ns - lone_calls.now_ns / 4,
+                                     .daemon_cpu_ns = lone_calls.now_ns / 10,
+                                     .messages = lone_calls.now_ns / (10 * NS_PER_MS)};
 }
 
-static const struct daemon_client_ops client_ops = {.send = client_send,
+static const struct daemon_client_ops client_ops = {.send = lone_calls_client_send,
                                                     .queued = lone_core_client_queued};
-static const struct daemon_ops ops = {.now_ns = clock_now_ns,
-                                      .timer = set_timer,
+static const struct daemon_ops ops = {.now_ns = lone_calls_now_ns,
+                                      .timer = lone_calls_timer,
                                       .load = load_now,
                                       .clients = &client_ops};
 
@@ -173,18 +110,18 @@ static void clock_over(struct daemon_core *core)
 {
     struct daemon_event late = {.kind = DAEMON_EVENT_TIMER, .id = DAEMON_TIMER_LOAD};
 
-    now_ns = due_ns;
+    lone_calls.now_ns = lone_calls.due_ns;
     daemon_core_step(core, &late);
 }
 
 static struct daemon_core *root(void)
 {
-    struct daemon_core *core = lone_core_at(0, &ops, &tree_ops);
+    struct daemon_core *core = lone_core_at(0, &ops, &lone_calls_tree);
 
     lone_core_greet(core, CLIENT, 0);
     lone_core_job(core, (struct job_event){.kind = JOB_EVENT_COMPLETE});
-    buffer_clear(&calls);
-    last_id = 0;
+    buffer_clear(&lone_calls.text);
+    lone_calls.last_id = 0;
     return core;
 }
 
@@ -193,44 +130,47 @@ static void test_root(void)
     struct daemon_core *core = root();
 
     ask(core, 1, 9);
-    heard("1 is asked about 1-2 within 2625 ms\n3 is asked about 3-4 within 2625 ms\n",
-          "the root asks as many as the radix is, about the others, too");
-    is_uint(due_ns, now_ns + 300 * NS_PER_MS, "and measures itself");
+    lone_calls_heard("1 is asked about 1-2 within 2625 ms\n3 is asked about 3-4 within 2625 ms\n",
+                     "the root asks as many as the radix is, about the others, too");
+    is_uint(lone_calls.due_ns, lone_calls.now_ns + 300 * NS_PER_MS, "and measures itself");
     ask(core, 2, 9);
-    heard("answer 2: -11\n", "a client asks one question at a time");
+    lone_calls_heard("answer 2: -11\n", "a client asks one question at a time");
     reply(core, 2, 0, 3, 4);
     reply(core, 1, 0, 1, 2);
-    heard("", "all have answered, but it has not measured yet");
+    lone_calls_heard("", "all have answered, but it has not measured yet");
     clock_over(core);
-    heard("answer 1: 0 0:0,100,100 1:0,0,0 2:0,0,0 3:0,0,0 4:0,0,0 of 5 silent:\n",
-          "the sums of all; the root's machine is nobody's node");
-    is_uint(due_ns, UINT64_MAX, "nothing is left to wait for");
+    lone_calls_heard("answer 1: 0 0:0,100,100 1:0,0,0 2:0,0,0 3:0,0,0 4:0,0,0 of 5 silent:\n",
+                     "the sums of all; the root's machine is nobody's node");
+    is_uint(lone_calls.due_ns, UINT64_MAX, "nothing is left to wait for");
     ask(core, 3, 1);
-    buffer_clear(&calls);
+    buffer_clear(&lone_calls.text);
     clock_over(core);
     reply(core, 4, -EAGAIN, 0, 0);
     reply(core, 3, -EHOSTDOWN, 0, 0);
-    heard("2 is asked about 2 within 2625 ms\n", "for a node that is lost the next one answers");
+    lone_calls_heard("2 is asked about 2 within 2625 ms\n",
+                     "for a node that is lost the next one answers");
     reply(core, 5, -EHOSTDOWN, 0, 0);
-    heard("answer 3: 0 0:0,100,100 of 1 silent:3-4\n",
-          "a part that is refused is silent; lost ones are not; rows are as many as asked for");
+    lone_calls_heard(
+        "answer 3: 0 0:0,100,100 of 1 silent:3-4\n",
+        "a part that is refused is silent; lost ones are not; rows are as many as asked for");
     daemon_core_destroy(core);
 }
 
 static void test_silent(void)
 {
     struct daemon_core *core = root();
-    uint64_t begun_ns = now_ns;
+    uint64_t begun_ns = lone_calls.now_ns;
 
     ask(core, 1, 1);
     clock_over(core);
     reply(core, 2, 0, 3, 4);
-    buffer_clear(&calls);
-    is_uint(due_ns, begun_ns + 3000 * NS_PER_MS, "the others have some time");
+    buffer_clear(&lone_calls.text);
+    is_uint(lone_calls.due_ns, begun_ns + 3000 * NS_PER_MS, "the others have some time");
     clock_over(core);
-    heard("answer 1: 0 0:0,100,100 of 3 silent:1-2\n", "then it names those that are silent");
+    lone_calls_heard("answer 1: 0 0:0,100,100 of 3 silent:1-2\n",
+                     "then it names those that are silent");
     reply(core, 1, 0, 1, 2);
-    heard("", "an answer that comes later is dropped");
+    lone_calls_heard("", "an answer that comes later is dropped");
     daemon_core_destroy(core);
 }
 
@@ -241,15 +181,15 @@ static void test_gone(void)
 
     ask(core, 1, 1);
     daemon_core_step(core, &closed);
-    buffer_clear(&calls);
+    buffer_clear(&lone_calls.text);
     clock_over(core);
-    heard("", "a client that has gone gets no answer");
+    lone_calls_heard("", "a client that has gone gets no answer");
     daemon_core_destroy(core);
     core = root();
     ask(core, 1, 1);
     daemon_core_destroy(core);
     ok(1, "a root ends while nodes are asked");
-    buffer_clear(&calls);
+    buffer_clear(&lone_calls.text);
 }
 
 static void node_is_asked(struct daemon_core *core, uint32_t id, uint32_t first, uint32_t last)
@@ -269,38 +209,42 @@ static void node_is_asked(struct daemon_core *core, uint32_t id, uint32_t first,
 
 static void test_node(void)
 {
-    struct daemon_core *core = lone_core_at(2, &ops, &tree_ops);
+    struct daemon_core *core = lone_core_at(2, &ops, &lone_calls_tree);
 
     node_is_asked(core, 5, 1, 2);
-    heard("reply -74\n", "a request that another should answer is refused");
+    lone_calls_heard("reply -74\n", "a request that another should answer is refused");
     node_is_asked(core, 5, 2, 9);
-    heard("reply -74\n", "and one about places that are not");
+    lone_calls_heard("reply -74\n", "and one about places that are not");
     node_is_asked(core, 6, 2, 4);
-    heard("3 is asked about 3 within 700 ms\n4 is asked about 4 within 700 ms\n",
-          "a node hands the others on, with less time");
+    lone_calls_heard("3 is asked about 3 within 700 ms\n4 is asked about 4 within 700 ms\n",
+                     "a node hands the others on, with less time");
     clock_over(core);
-    reply(core, last_id, 0, 4, 4);
+    reply(core, lone_calls.last_id, 0, 4, 4);
     clock_over(core);
-    heard("reply 0 2:500,100,100 4:0,0,0 of 2 silent:3\n", "and answers when its time is over");
+    lone_calls_heard("reply 0 2:500,100,100 4:0,0,0 of 2 silent:3\n",
+                     "and answers when its time is over");
     node_is_asked(core, 7, 2, 2);
     clock_over(core);
-    heard("reply 0 2:500,100,100 of 1 silent:\n", "or for itself");
+    lone_calls_heard("reply 0 2:500,100,100 of 1 silent:\n", "or for itself");
     for (uint32_t id = 10; id < 26; id++)
         node_is_asked(core, id, 2, 2);
-    heard("", "so many questions are answered later");
+    lone_calls_heard("", "so many questions are answered later");
     node_is_asked(core, 26, 2, 2);
-    heard("reply -11\n", "and no more");
+    lone_calls_heard("reply -11\n", "and no more");
     daemon_core_destroy(core);
 }
 
 int main(void)
 {
+    lone_calls.timer = DAEMON_TIMER_LOAD;
+    lone_calls.print_answer = print;
+    lone_calls.print_request = print_request;
     lone_core_open();
     test_root();
     test_silent();
     test_gone();
     test_node();
     lone_core_close();
-    buffer_fini(&calls);
+    buffer_fini(&lone_calls.text);
     return done_testing();
 }

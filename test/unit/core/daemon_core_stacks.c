@@ -15,20 +15,10 @@
 #include "launch/proto/control.h"
 #include "launch/proto/job_wire.h"
 #include "launch/proto/stack_fold.h"
-#include "test/support/lone_core.h"
+#include "test/support/lone_calls.h"
 #include "test/support/tap.h"
 
 #define CLIENT 2u
-
-static struct buffer calls;
-static uint32_t last_id;
-static uint64_t now_ns = 1, due_ns;
-
-static void heard(const char *expected, const char *name)
-{
-    is_string(buffer_string(&calls), expected, "%s", name);
-    buffer_clear(&calls);
-}
 
 static void print(const void *data, size_t bytes)
 {
@@ -39,19 +29,18 @@ static void print(const void *data, size_t bytes)
     if (stack_fold_decode(&fold, &reader) < 0)
         return;
     for (uint32_t i = 0; i < fold.count; i++) {
-        buffer_printf(&calls, " %s%s:", fold.groups[i].is_failure ? "!" : "", fold.groups[i].text);
-        ranges_print(&fold.groups[i].ranks, &calls);
-        buffer_append_string(&calls, "@");
-        ranges_print(&fold.groups[i].places, &calls);
+        buffer_printf(&lone_calls.text, " %s%s:", fold.groups[i].is_failure ? "!" : "",
+                      fold.groups[i].text);
+        ranges_print(&fold.groups[i].ranks, &lone_calls.text);
+        buffer_append_string(&lone_calls.text, "@");
+        ranges_print(&fold.groups[i].places, &lone_calls.text);
     }
-    buffer_append_string(&calls, " silent:");
-    ranges_print(&fold.silent, &calls);
+    buffer_append_string(&lone_calls.text, " silent:");
+    ranges_print(&fold.silent, &lone_calls.text);
     stack_fold_fini(&fold);
 }
 
-/* ---- The tree ---- */
-
-static uint32_t tree_request(void *context, uint32_t place, struct message *message)
+static void print_request(uint32_t place, const struct message *message)
 {
     struct stack_fold_request request;
     struct wire_reader reader;
@@ -59,64 +48,12 @@ static uint32_t tree_request(void *context, uint32_t place, struct message *mess
     wire_reader_init(&reader, message->data, message->length_bytes);
     if (wire_get_u8(&reader) == JOB_MESSAGE_STACKS &&
         stack_fold_request_decode(&request, &reader) == 0) {
-        buffer_printf(&calls, "%u is asked about ", place);
-        ranges_print(&request.places, &calls);
-        buffer_printf(&calls, " within %u ms\n", request.patience_ms);
+        lone_calls_print_request(place, &request.places, request.patience_ms);
         ranges_fini(&request.places);
     }
-    message_release(message);
-    return ++last_id;
 }
-
-static void tree_reply(void *context, uint32_t source, uint32_t id, struct message *message)
-{
-    struct wire_reader reader;
-    int rc;
-
-    wire_reader_init(&reader, message->data, message->length_bytes);
-    rc = job_reply_decode(0, &reader);
-    buffer_printf(&calls, "reply %d", rc);
-    print(reader.position, wire_left(&reader));
-    buffer_append_string(&calls, "\n");
-    message_release(message);
-}
-
-static int tree_broadcast(void *context, const struct ranges *places, struct message *message)
-{
-    message_release(message);
-    return 0;
-}
-
-static const struct daemon_tree_ops tree_ops = {.broadcast = tree_broadcast,
-                                                .request = tree_request,
-                                                .reply = tree_reply};
 
 /* ---- The daemon ---- */
-
-static void client_send(void *context, uint32_t client, uint8_t type, const void *data,
-                        size_t bytes)
-{
-    struct control_answer answer;
-    struct wire_reader reader;
-
-    wire_reader_init(&reader, data, bytes);
-    if (type != CONTROL_ANSWER || control_answer_decode(&answer, &reader) < 0)
-        return;
-    buffer_printf(&calls, "answer %u: %d", answer.request, answer.status);
-    print(answer.data.data, answer.data.length_bytes);
-    buffer_append_string(&calls, "\n");
-}
-
-static uint64_t clock_now_ns(void *context)
-{
-    return now_ns;
-}
-
-static void set_timer(void *context, enum daemon_timer timer, uint32_t job, uint64_t deadline_ns)
-{
-    if (timer == DAEMON_TIMER_STACKS)
-        due_ns = deadline_ns;
-}
 
 static void ranks_open(void *context, uint32_t job)
 {
@@ -139,9 +76,9 @@ static uint32_t last_look;
 static void ranks_stacks(void *context, uint32_t job, const struct ranges *indices, uint32_t id,
                          uint32_t limit_ms)
 {
-    buffer_printf(&calls, "stacks of job %u: ", job);
-    ranges_print(indices, &calls);
-    buffer_printf(&calls, " within %u ms\n", limit_ms);
+    buffer_printf(&lone_calls.text, "stacks of job %u: ", job);
+    ranges_print(indices, &lone_calls.text);
+    buffer_printf(&lone_calls.text, " within %u ms\n", limit_ms);
     last_look = id;
 }
 
@@ -149,10 +86,10 @@ static const struct daemon_rank_ops rank_ops = {.open = ranks_open,
                                                 .start = ranks_start,
                                                 .activity = ranks_activity,
                                                 .stacks = ranks_stacks};
-static const struct daemon_client_ops client_ops = {.send = client_send,
+static const struct daemon_client_ops client_ops = {.send = lone_calls_client_send,
                                                     .queued = lone_core_client_queued};
-static const struct daemon_ops ops = {.now_ns = clock_now_ns,
-                                      .timer = set_timer,
+static const struct daemon_ops ops = {.now_ns = lone_calls_now_ns,
+                                      .timer = lone_calls_timer,
                                       .clients = &client_ops,
                                       .ranks = &rank_ops};
 
@@ -191,13 +128,13 @@ static void reply(struct daemon_core *core, uint32_t id, int status, const char 
 
 static struct daemon_core *root_with_job(void)
 {
-    struct daemon_core *core = lone_core_at(0, &ops, &tree_ops);
+    struct daemon_core *core = lone_core_at(0, &ops, &lone_calls_tree);
 
     lone_core_greet(core, CLIENT, 0);
     lone_core_job(core, (struct job_event){.kind = JOB_EVENT_COMPLETE});
     lone_core_run(core, UINT32_MAX);
-    buffer_clear(&calls);
-    last_id = 0;
+    buffer_clear(&lone_calls.text);
+    lone_calls.last_id = 0;
     return core;
 }
 
@@ -207,30 +144,32 @@ static void test_root(void)
     struct daemon_event late = {.kind = DAEMON_EVENT_TIMER, .id = DAEMON_TIMER_STACKS};
 
     ask(core, 1, 7);
-    heard("answer 1: -2\n", "there is no such job");
+    lone_calls_heard("answer 1: -2\n", "there is no such job");
     ask(core, 2, 1);
-    heard("1 is asked about 1-2 within 21875 ms\n3 is asked about 3-4 within 21875 ms\n",
-          "the root asks as many as the radix is, about the others, too");
-    is_uint(due_ns, now_ns + 25000 * NS_PER_MS, "and get some time");
+    lone_calls_heard("1 is asked about 1-2 within 21875 ms\n3 is asked about 3-4 within 21875 ms\n",
+                     "the root asks as many as the radix is, about the others, too");
+    is_uint(lone_calls.due_ns, lone_calls.now_ns + 25000 * NS_PER_MS, "and get some time");
     ask(core, 3, 1);
-    heard("answer 3: -11\n", "a client asks one question at a time");
+    lone_calls_heard("answer 3: -11\n", "a client asks one question at a time");
     reply(core, 1, 0, "main", 1);
-    heard("", "the root waits for all of them");
+    lone_calls_heard("", "the root waits for all of them");
     reply(core, 2, -EHOSTDOWN, "", 3);
-    heard("4 is asked about 4 within 21875 ms\n", "for a node that is lost the next one answers");
+    lone_calls_heard("4 is asked about 4 within 21875 ms\n",
+                     "for a node that is lost the next one answers");
     reply(core, 3, 0, "main", 4);
-    heard("answer 2: 0 main:0,3@1,4 silent:\n", "equal stacks are one; a lost node has none");
-    is_uint(due_ns, UINT64_MAX, "nothing is left to wait for");
+    lone_calls_heard("answer 2: 0 main:0,3@1,4 silent:\n",
+                     "equal stacks are one; a lost node has none");
+    is_uint(lone_calls.due_ns, UINT64_MAX, "nothing is left to wait for");
     ask(core, 4, 1);
-    buffer_clear(&calls);
+    buffer_clear(&lone_calls.text);
     reply(core, 4, -EAGAIN, "", 2);
     daemon_core_step(core, &late);
-    heard("", "as long as there is time");
-    now_ns = due_ns;
+    lone_calls_heard("", "as long as there is time");
+    lone_calls.now_ns = lone_calls.due_ns;
     daemon_core_step(core, &late);
-    heard("answer 4: 0 silent:1-4\n", "it names those that refuse or are silent");
+    lone_calls_heard("answer 4: 0 silent:1-4\n", "it names those that refuse or are silent");
     reply(core, 5, 0, "main", 3);
-    heard("", "an answer that comes later is dropped");
+    lone_calls_heard("", "an answer that comes later is dropped");
     daemon_core_destroy(core);
 }
 
@@ -242,16 +181,16 @@ static void test_gone(void)
 
     ask(core, 1, 1);
     daemon_core_step(core, &closed);
-    buffer_clear(&calls);
-    now_ns = due_ns;
+    buffer_clear(&lone_calls.text);
+    lone_calls.now_ns = lone_calls.due_ns;
     daemon_core_step(core, &late);
-    heard("", "a client that has gone gets no answer");
+    lone_calls_heard("", "a client that has gone gets no answer");
     daemon_core_destroy(core);
     core = root_with_job();
     ask(core, 1, 1);
     daemon_core_destroy(core);
     ok(1, "a root ends while nodes are asked");
-    buffer_clear(&calls);
+    buffer_clear(&lone_calls.text);
 }
 
 static void node_is_asked(struct daemon_core *core, uint32_t first, uint32_t last, size_t less)
@@ -271,21 +210,22 @@ static void node_is_asked(struct daemon_core *core, uint32_t first, uint32_t las
 
 static void test_node(void)
 {
-    struct daemon_core *core = lone_core_at(2, &ops, &tree_ops);
+    struct daemon_core *core = lone_core_at(2, &ops, &lone_calls_tree);
 
     node_is_asked(core, 2, 2, 0);
-    heard("reply 0 silent:\n", "a node without ranks of the job has nothing to say");
+    lone_calls_heard("reply 0 silent:\n", "a node without ranks of the job has nothing to say");
     node_is_asked(core, 2, 2, 1);
-    heard("reply -74\n", "a request that cannot be read is refused");
+    lone_calls_heard("reply -74\n", "a request that cannot be read is refused");
     node_is_asked(core, 1, 3, 0);
-    heard("reply -74\n", "so is one for another node");
+    lone_calls_heard("reply -74\n", "so is one for another node");
     node_is_asked(core, 2, 900, 0);
-    heard("reply -74\n", "and one for nodes that do not exist");
-    last_id = 10;
+    lone_calls_heard("reply -74\n", "and one for nodes that do not exist");
+    lone_calls.last_id = 10;
     node_is_asked(core, 2, 3, 0);
-    heard("3 is asked about 3 within 7000 ms\n", "other nodes are asked, in a shorter time");
+    lone_calls_heard("3 is asked about 3 within 7000 ms\n",
+                     "other nodes are asked, in a shorter time");
     reply(core, 11, 0, "main", 3);
-    heard("reply 0 main:2@3 silent:\n", "and their answer is passed on");
+    lone_calls_heard("reply 0 main:2@3 silent:\n", "and their answer is passed on");
     daemon_core_destroy(core);
 }
 
@@ -328,42 +268,46 @@ static void test_ranks(void)
     struct daemon_core *root = lone_core_at(0, &ops, &root_tree);
     struct daemon_event late = {.kind = DAEMON_EVENT_TIMER, .id = DAEMON_TIMER_STACKS};
 
-    listener = lone_core_at(2, &ops, &tree_ops);
+    listener = lone_core_at(2, &ops, &lone_calls_tree);
     lone_core_run(root, UINT32_MAX);
     daemon_core_step(root, &(struct daemon_event){.kind = DAEMON_EVENT_COMPLETE});
-    buffer_clear(&calls);
+    buffer_clear(&lone_calls.text);
     node_is_asked(listener, 2, 2, 0);
-    heard("stacks of job 1: 0 within 6000 ms\n", "a node has the stacks of its ranks taken");
+    lone_calls_heard("stacks of job 1: 0 within 6000 ms\n",
+                     "a node has the stacks of its ranks taken");
     taken(last_look + 1, "main");
-    heard("", "what another look has found is nobody's");
+    lone_calls_heard("", "what another look has found is nobody's");
     taken(last_look, "main > poll");
-    heard("reply 0 main > poll:1@2 silent:\n", "and answers");
+    lone_calls_heard("reply 0 main > poll:1@2 silent:\n", "and answers");
     taken(last_look, "main > poll");
-    heard("", "once");
+    lone_calls_heard("", "once");
     node_is_asked(listener, 2, 2, 0);
-    buffer_clear(&calls);
+    buffer_clear(&lone_calls.text);
     taken(last_look, NULL);
-    heard("reply 0 !it has exited:1@2 silent:\n", "or says why there is none");
+    lone_calls_heard("reply 0 !it has exited:1@2 silent:\n", "or says why there is none");
     node_is_asked(listener, 2, 2, 0);
-    buffer_clear(&calls);
-    now_ns = due_ns;
+    buffer_clear(&lone_calls.text);
+    lone_calls.now_ns = lone_calls.due_ns;
     daemon_core_step(listener, &late);
-    heard("reply 0 silent:2\n", "its time is over before that");
+    lone_calls_heard("reply 0 silent:2\n", "its time is over before that");
     rank_state = 0;
     node_is_asked(listener, 2, 2, 0);
-    heard("reply 0 silent:\n", "a rank that has ended has none");
+    lone_calls_heard("reply 0 silent:\n", "a rank that has ended has none");
     daemon_core_destroy(listener);
     daemon_core_destroy(root);
 }
 
 int main(void)
 {
+    lone_calls.timer = DAEMON_TIMER_STACKS;
+    lone_calls.print_answer = print;
+    lone_calls.print_request = print_request;
     lone_core_open();
     test_root();
     test_gone();
     test_node();
     test_ranks();
     lone_core_close();
-    buffer_fini(&calls);
+    buffer_fini(&lone_calls.text);
     return done_testing();
 }
