@@ -79,19 +79,8 @@ int root_live(struct root_config *config, int channel_fd)
     return daemon.exit_status;
 }
 
-static int root_main(struct instance_spec *spec, const struct allocation *allocation,
-                     enum instance_policy policy, int channel_fd)
-{
-    struct root_config config = {.roster = allocation, .policy = policy};
-
-    root_record(spec, allocation, &config.record);
-    explicit_bzero(spec->secret, SECRET_BYTES);
-    secret_clear_stack();
-    return root_live(&config, channel_fd);
-}
-
-int root_fork(struct instance_spec *spec, const struct allocation *allocation,
-              enum instance_policy policy, pid_t *ret_pid, int *ret_channel_fd, struct error *error)
+int root_fork_with(int (*life)(void *context, int channel_fd), void *context, pid_t *ret_pid,
+                   int *ret_channel_fd, struct error *error)
 {
     int ends[2];
     pid_t pid;
@@ -102,18 +91,47 @@ int root_fork(struct instance_spec *spec, const struct allocation *allocation,
     pid = fork();
     if (pid < 0) {
         int rc = error_set(error, -errno, "cannot start the root: %s", strerror(errno));
+
         close(ends[0]);
         close(ends[1]);
         return rc;
     }
     if (pid == 0) {
         close(ends[0]);
-        _exit(root_main(spec, allocation, policy, ends[1]));
+        _exit(life(context, ends[1]));
     }
-    explicit_bzero(spec->secret, SECRET_BYTES);
-    secret_clear_stack();
     close(ends[1]);
     *ret_pid = pid;
     *ret_channel_fd = ends[0];
+    return 0;
+}
+
+struct root_birth {
+    struct instance_spec *spec;
+    const struct allocation *allocation;
+    enum instance_policy policy;
+};
+
+static int root_main(void *context, int channel_fd)
+{
+    struct root_birth *birth = context;
+    struct root_config config = {.roster = birth->allocation, .policy = birth->policy};
+
+    root_record(birth->spec, birth->allocation, &config.record);
+    explicit_bzero(birth->spec->secret, SECRET_BYTES);
+    secret_clear_stack();
+    return root_live(&config, channel_fd);
+}
+
+int root_fork(struct instance_spec *spec, const struct allocation *allocation,
+              enum instance_policy policy, pid_t *ret_pid, int *ret_channel_fd, struct error *error)
+{
+    struct root_birth birth = {.spec = spec, .allocation = allocation, .policy = policy};
+    int rc = root_fork_with(root_main, &birth, ret_pid, ret_channel_fd, error);
+
+    if (rc < 0)
+        return rc;
+    explicit_bzero(spec->secret, SECRET_BYTES);
+    secret_clear_stack();
     return 0;
 }

@@ -24,6 +24,9 @@ struct root_config {
 
 /* The life of the root, in its own process; returns the exit status. */
 int root_live(struct root_config *config, int channel_fd);
+/* Forks a process that begins with life, whose result is its exit status, and connects it to the caller. */
+int root_fork_with(int (*life)(void *context, int channel_fd), void *context, pid_t *ret_pid,
+                   int *ret_channel_fd, struct error *error);
 
 /* Forks the root, without exec, as a child of the caller, which must not have threads or have used
  * libevent or OpenSSL.  spec and allocation describe the instance; the caller's copy of the secret is

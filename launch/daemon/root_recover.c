@@ -46,66 +46,47 @@ static int take_directory(const char *directory, int *ret_fd, struct error *erro
     return rc;
 }
 
+struct recovery {
+    struct journal_head head;
+    struct replay *replay;
+};
+
 /* journal_head.record and replay are the child's. */
-static int recover_main(struct journal_head *head, struct replay *replay, int channel_fd)
+static int recover_main(void *context, int channel_fd)
 {
-    struct root_config config = {
-        .record = head->record, .roster = &head->roster, .policy = head->policy, .replay = replay};
+    struct recovery *recovery = context;
+    struct journal_head *head = &recovery->head;
+    struct root_config config = {.record = head->record,
+                                 .roster = &head->roster,
+                                 .policy = head->policy,
+                                 .replay = recovery->replay};
     int status;
 
     explicit_bzero(head->record.instance.secret, SECRET_BYTES);
     status = root_live(&config, channel_fd);
 
     allocation_fini(&head->roster);
-    replay_destroy(replay);
+    replay_destroy(recovery->replay);
     return status;
-}
-
-static int fork_recovered(struct journal_head *head, struct replay *replay, pid_t *ret_pid,
-                          int *ret_channel_fd, struct error *error)
-{
-    int ends[2];
-    pid_t pid;
-
-    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-        return error_set(error, -errno, "cannot create the control socket: %s", strerror(errno));
-    pid = fork();
-    if (pid < 0) {
-        int rc = error_set(error, -errno, "cannot start the root: %s", strerror(errno));
-
-        close(ends[0]);
-        close(ends[1]);
-        return rc;
-    }
-    if (pid == 0) {
-        close(ends[0]);
-        _exit(recover_main(head, replay, ends[1]));
-    }
-    close(ends[1]);
-    *ret_pid = pid;
-    *ret_channel_fd = ends[0];
-    return 0;
 }
 
 int root_recover_fork(const char *directory, pid_t *ret_pid, int *ret_channel_fd,
                       struct error *error)
 {
-    struct journal_head head;
-    struct replay *replay;
+    struct recovery recovery;
     int lock_fd = -1;
     int rc = take_directory(directory, &lock_fd, error);
 
-    assert(ret_pid != NULL && ret_channel_fd != NULL);
     if (rc < 0)
         return rc;
-    replay = replay_open(directory, &head, error);
-    if (replay == NULL) {
+    recovery.replay = replay_open(directory, &recovery.head, error);
+    if (recovery.replay == NULL) {
         close(lock_fd);
         return error->code;
     }
-    rc = fork_recovered(&head, replay, ret_pid, ret_channel_fd, error);
+    rc = root_fork_with(recover_main, &recovery, ret_pid, ret_channel_fd, error);
     close(lock_fd); /* the child has it */
-    journal_head_fini(&head);
-    replay_destroy(replay);
+    journal_head_fini(&recovery.head);
+    replay_destroy(recovery.replay);
     return rc;
 }
