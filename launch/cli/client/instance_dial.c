@@ -66,18 +66,6 @@ static int connect_to(const char *directory, int *ret_fd, struct error *error)
     return 0;
 }
 
-static int send_hello(int fd)
-{
-    const struct control_hello hello = {.version = CONTROL_VERSION, .wants = CONTROL_WANTS_ROSTER};
-    struct buffer payload = {0};
-    int rc;
-
-    control_hello_encode(&hello, &payload);
-    rc = instance_message_send(fd, CONTROL_HELLO, &payload);
-    buffer_fini(&payload);
-    return rc;
-}
-
 static int take_welcome(uint8_t type, const struct buffer *payload, struct allocation *ret_roster,
                         struct error *error)
 {
@@ -111,7 +99,7 @@ int instance_dial(const char *directory, struct allocation *ret_roster, int *ret
         rc = connect_to(directory, &fd, error);
     if (rc < 0)
         return rc;
-    rc = send_hello(fd);
+    rc = instance_message_hello(fd, CONTROL_WANTS_ROSTER);
     if (rc == 0)
         rc = instance_message_read(fd, INSTANCE_PATIENCE_MS, &type, &payload);
     if (rc < 0)

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include "fabric/channel.h"
+#include "launch/proto/control.h"
 
 int instance_message_send(int fd, uint8_t type, const struct buffer *payload)
 {
@@ -64,5 +65,17 @@ int instance_message_read(int fd, int patience_ms, uint8_t *ret_type, struct buf
                                                 : -EBADMSG;
     }
     buffer_fini(&header);
+    return rc;
+}
+
+int instance_message_hello(int fd, uint8_t wants)
+{
+    const struct control_hello hello = {.version = CONTROL_VERSION, .wants = wants};
+    struct buffer payload = {0};
+    int rc;
+
+    control_hello_encode(&hello, &payload);
+    rc = instance_message_send(fd, CONTROL_HELLO, &payload);
+    buffer_fini(&payload);
     return rc;
 }

@@ -14,6 +14,8 @@
 
 /* -EPIPE if the root has gone. */
 int instance_message_send(int fd, uint8_t type, const struct buffer *payload);
+/* CONTROL_HELLO, wants: CONTROL_WANTS_*. */
+int instance_message_hello(int fd, uint8_t wants);
 /* The next message, appended to payload.  -ETIMEDOUT if nothing comes for that time (-1: any), -EPIPE at the end, -EBADMSG. */
 int instance_message_read(int fd, int patience_ms, uint8_t *ret_type, struct buffer *payload);
 

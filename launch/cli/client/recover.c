@@ -18,18 +18,6 @@
 
 #define SAY_AFTER_MS 15000
 
-static int say_hello(int fd)
-{
-    const struct control_hello hello = {.version = CONTROL_VERSION, .wants = CONTROL_WANTS_TEXTS};
-    struct buffer payload = {0};
-    int rc;
-
-    control_hello_encode(&hello, &payload);
-    rc = instance_message_send(fd, CONTROL_HELLO, &payload);
-    buffer_fini(&payload);
-    return rc;
-}
-
 static int print_ready(struct wire_reader *reader)
 {
     struct control_ready ready;
@@ -72,7 +60,7 @@ int recover_run(const char *directory, struct error *error)
     if (rc < 0)
         return rc;
     assert(pid > 0 && fd >= 0);
-    rc = say_hello(fd);
+    rc = instance_message_hello(fd, CONTROL_WANTS_TEXTS);
     while (rc == 0)
         rc = take_message(fd);
     close(fd);

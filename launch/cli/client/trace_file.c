@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "launch/cli/option/json_text.h"
 #include "launch/job/job.h"
 
 #define CLIENT_PROCESS 1u
@@ -43,25 +44,12 @@ static double microseconds(const struct shift *shift, uint64_t time_ns)
     return since_ns > 0 ? (double)since_ns / 1000 : 0;
 }
 
-/* What JSON does not take, or nobody can read, is left out. */
-static void put_text(FILE *file, const char *text)
-{
-    fputc('"', file);
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\')
-            fputc('\\', file);
-        if ((unsigned char)*text >= 0x20 && (unsigned char)*text < 0x7f)
-            fputc(*text, file);
-    }
-    fputc('"', file);
-}
-
 static void begin_trace_event(struct trace_file *file, const char *type, uint32_t process,
                               uint32_t thread, const char *name)
 {
     fputs(file->events++ > 0 ? ",\n" : "\n", file->file);
     fprintf(file->file, "{\"ph\":\"%s\",\"pid\":%u,\"tid\":%u,\"name\":", type, process, thread);
-    put_text(file->file, name);
+    json_text_write(file->file, name);
 }
 
 static void put_name(struct trace_file *file, const char *what, uint32_t process, uint32_t thread,
@@ -69,7 +57,7 @@ static void put_name(struct trace_file *file, const char *what, uint32_t process
 {
     begin_trace_event(file, "M", process, thread, what);
     fputs(",\"args\":{\"name\":", file->file);
-    put_text(file->file, name);
+    json_text_write(file->file, name);
     fputs("}}", file->file);
 }
 

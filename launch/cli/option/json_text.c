@@ -22,3 +22,15 @@ json_t *json_text(const char *text)
     free(copy);
     return value;
 }
+
+void json_text_write(FILE *file, const char *text)
+{
+    fputc('"', file);
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\')
+            fputc('\\', file);
+        if ((unsigned char)*text >= 0x20 && (unsigned char)*text < 0x7f)
+            fputc(*text, file);
+    }
+    fputc('"', file);
+}

@@ -6,8 +6,12 @@
 #ifndef LAUNCH_CLI_OPTION_JSON_TEXT_H
 #define LAUNCH_CLI_OPTION_JSON_TEXT_H
 
+#include <stdio.h>
+
 #include <jansson.h>
 
 json_t *json_text(const char *text);
+/* Quoted, without what JSON does not take or nobody can read: for files that are written piece by piece. */
+void json_text_write(FILE *file, const char *text);
 
 #endif

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/buffer.h"
+#include "launch/cli/option/json_text.h"
 #include "overlay/overlay_print.h"
 
 #define EVENTS_MAX  2000000ull
@@ -26,19 +27,6 @@ struct simulate_trace {
     uint64_t events;
     uint64_t left_out;
 };
-
-/* Names are the protocol's words; the text of a damaged frame may need escapes. */
-static void put_text(FILE *file, const char *text)
-{
-    fputc('"', file);
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\')
-            fputc('\\', file);
-        if ((unsigned char)*text >= 0x20 && (unsigned char)*text < 0x7f)
-            fputc(*text, file);
-    }
-    fputc('"', file);
-}
 
 static bool begin_trace_event(struct simulate_trace *trace)
 {
@@ -59,7 +47,7 @@ static void put_name(struct simulate_trace *trace, const char *what, int process
     fprintf(trace->file,
             "{\"ph\":\"M\",\"name\":\"%s\",\"pid\":%d,\"tid\":%u,\"args\":{\"name\":", what,
             process, thread);
-    put_text(trace->file, name);
+    json_text_write(trace->file, name);
     fputs("}}", trace->file);
 }
 
@@ -76,7 +64,7 @@ static void put_message(struct simulate_trace *trace, uint64_t now_ns, uint32_t 
     fprintf(trace->file,
             "{\"ph\":\"X\",\"pid\":2,\"tid\":%u,\"ts\":%.3f,\"dur\":0.1,\"name\":", from,
             (double)now_ns / 1000);
-    put_text(trace->file, buffer_string(&text));
+    json_text_write(trace->file, buffer_string(&text));
     fprintf(trace->file, ",\"args\":{\"to\":%u,\"bytes\":%zu,\"class\":%u}}", to, bytes,
             frame->class);
     buffer_fini(&text);
@@ -146,7 +134,7 @@ void simulate_trace_operation(struct simulate_trace *trace, const struct outcome
             WORLD_TRACK, (double)outcome->begun_ns / 1000, (double)outcome->took_ns / 1000,
             operation_names[outcome->operation.kind],
             (unsigned long long)outcome->operation.amount);
-    put_text(trace->file, outcome->text);
+    json_text_write(trace->file, outcome->text);
     fputs("}}", trace->file);
 }
 
