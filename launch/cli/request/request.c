@@ -296,7 +296,7 @@ static int choose_boot(const struct request_settings *settings, struct instance_
 
 static int make_instance(const struct request_settings *settings, const struct request_ops *ops,
                          const struct request_nodes *nodes, struct run_request *request,
-                         struct error *error)
+                         struct fabric_model *ret_fabric, struct error *error)
 {
     static const enum log_level levels[] = {LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_DEBUG};
     struct instance_spec *instance = &request->instance;
@@ -349,7 +349,7 @@ static int make_instance(const struct request_settings *settings, const struct r
         rc = request_fabric_transport(settings, instance, error);
     if (rc == 0)
         rc = request_fabric_choose(settings->fabric_topology, ops, &nodes->allocation,
-                                   &instance->fabric_topology, error);
+                                   &instance->fabric_topology, ret_fabric, error);
     return rc;
 }
 
@@ -606,7 +606,8 @@ static void take_settings(const struct request_settings *settings, struct run_re
 
 /* Only the tree of an instance for jobs has a shape.  Notes are printed with -v. */
 static int shape_tree(const struct request_settings *settings, const struct request_ops *ops,
-                      struct request_nodes *nodes, struct run_request *request, struct error *error)
+                      struct request_nodes *nodes, const struct fabric_model *fabric,
+                      struct run_request *request, struct error *error)
 {
     struct buffer notes = {0};
     char *warnings = request->warnings;
@@ -614,7 +615,7 @@ static int shape_tree(const struct request_settings *settings, const struct requ
 
     if (request->instance.is_doctor || settings->no_daemons > 0)
         return 0;
-    rc = request_shape_take(settings, ops, nodes, &nodes->allocation, &notes, error);
+    rc = request_shape_take(settings, ops, nodes, fabric, &nodes->allocation, &notes, error);
     if (rc == 0 && settings->verbose > 0 && notes.length_bytes > 0) {
         request->warnings = memory_printf("%s%s%s", warnings != NULL ? warnings : "",
                                           warnings != NULL ? "\n" : "", buffer_string(&notes));
@@ -629,6 +630,7 @@ static int make_request(struct request_apps *apps, int needs_program, const stru
 {
     struct request_settings settings = request_terminal_settings(apps);
     struct request_nodes nodes = {.slots_given = true};
+    struct fabric_model fabric = {.switches = NULL};
     int by_variable = 0;
     int is_found = 0;
     int rc;
@@ -663,12 +665,13 @@ static int make_request(struct request_apps *apps, int needs_program, const stru
         return rc;
     if (request->instance_fd < 0)
         rc = settings.detach > 0 ? request_instance_missing(error)
-                                 : make_instance(&settings, ops, &nodes, request, error);
+                                 : make_instance(&settings, ops, &nodes, request, &fabric, error);
     if (rc == 0 && request->instance_fd < 0)
         request->warnings =
             request_unfollowed_tell(&settings, nodes.allocation.user, request->instance.starter);
     if (rc == 0 && request->instance_fd < 0)
-        rc = shape_tree(&settings, ops, &nodes, request, error);
+        rc = shape_tree(&settings, ops, &nodes, &fabric, request, error);
+    fabric_model_fini(&fabric);
     allocation_fini(&request->allocation);
     request->allocation = nodes.allocation; /* moved */
     if (rc == 0 && apps->items[0].argc > 0)

@@ -31,13 +31,14 @@ static char *absolute(const char *topology, const struct request_ops *ops)
 }
 
 int request_fabric_choose(const char *given, const struct request_ops *ops,
-                          const struct allocation *nodes, char **ret_topology, struct error *error)
+                          const struct allocation *nodes, char **ret_topology,
+                          struct fabric_model *ret_model, struct error *error)
 {
-    struct fabric_model model = {.switches = NULL};
     char name[HOST_NAME_BYTES_MAX + 1];
     int rc;
 
     *ret_topology = NULL;
+    *ret_model = (struct fabric_model){.switches = NULL};
     if (given == NULL)
         return 0;
     assert(allocation_nodes(nodes) > 0);
@@ -47,10 +48,10 @@ int request_fabric_choose(const char *given, const struct request_ops *ops,
             "option --fabric-topology: %s is a pipe, and the root reads the description "
             "again while the instance lives: it must be a file",
             given);
-    rc = request_shape_read("--fabric-topology", given, ops, &model, error);
+    rc = request_shape_read("--fabric-topology", given, ops, ret_model, error);
     if (rc < 0 && !fabric_read_is_generated(given))
         error_prefix(error, "option --fabric-topology");
-    if (rc == 0 && !has_a_node(&model, nodes)) {
+    if (rc == 0 && !has_a_node(ret_model, nodes)) {
         hostlist_name(nodes->names, 0, name);
         rc = error_set(
             error, -ENOENT,
@@ -60,7 +61,6 @@ int request_fabric_choose(const char *given, const struct request_ops *ops,
     }
     if (rc == 0)
         *ret_topology = absolute(given, ops);
-    fabric_model_fini(&model);
     return rc;
 }
 

@@ -9,13 +9,16 @@
 #ifndef LAUNCH_CLI_REQUEST_REQUEST_FABRIC_H
 #define LAUNCH_CLI_REQUEST_REQUEST_FABRIC_H
 
+#include "fabric/topology/fabric_model.h"
 #include "launch/cli/request/request.h"
 #include "launch/cli/request/request_settings.h"
 
 /* given: NULL if it is not.  *ret_topology: the shape, or the file's absolute path, which the caller frees; NULL if none
- * is given.  Errors are those of the description; -ENOENT if it has none of the nodes. */
+ * is given.  ret_model is empty then, and the caller finishes it.  Errors are those of the description; -ENOENT if it has
+ * none of the nodes. */
 int request_fabric_choose(const char *given, const struct request_ops *ops,
-                          const struct allocation *nodes, char **ret_topology, struct error *error);
+                          const struct allocation *nodes, char **ret_topology,
+                          struct fabric_model *ret_model, struct error *error);
 
 /* Sets instance->fabric by option --fabric; the instance knows already whether it survives its root. */
 int request_fabric_transport(const struct request_settings *settings,

@@ -130,14 +130,18 @@ void request_shape_order(const struct fabric_model *model, struct allocation *al
 }
 
 int request_shape_take(const struct request_settings *settings, const struct request_ops *ops,
-                       const struct request_nodes *nodes, struct allocation *allocation,
-                       struct buffer *notes, struct error *error)
+                       const struct request_nodes *nodes, const struct fabric_model *given,
+                       struct allocation *allocation, struct buffer *notes, struct error *error)
 {
     struct fabric_model model;
     int rc;
 
     if (settings->no_shape > 0)
         return 0;
+    if (given->is_settled) {
+        request_shape_order(given, allocation, notes);
+        return 0;
+    }
     rc = request_shape_find(settings, ops, nodes, &model, notes, error);
     if (rc <= 0)
         return rc;

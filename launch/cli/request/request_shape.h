@@ -22,9 +22,9 @@ int request_shape_find(const struct request_settings *settings, const struct req
 /* Gives the allocation the order that the model gives; notes get a line about nodes that it does not know. */
 void request_shape_order(const struct fabric_model *model, struct allocation *allocation,
                          struct buffer *notes);
-/* Both, unless --no-shape is given. */
+/* Both, unless --no-shape is given.  given: the model of --fabric-topology, if it is; else empty. */
 int request_shape_take(const struct request_settings *settings, const struct request_ops *ops,
-                       const struct request_nodes *nodes, struct allocation *allocation,
-                       struct buffer *notes, struct error *error);
+                       const struct request_nodes *nodes, const struct fabric_model *given,
+                       struct allocation *allocation, struct buffer *notes, struct error *error);
 
 #endif

@@ -26,24 +26,29 @@ static const struct request_ops ops = {.directory = "/home/user", .read_file = r
 
 static void taken(const char *given, const char *expected, const char *name)
 {
+    struct fabric_model model;
     char *topology;
 
-    is_int(request_fabric_choose(given, &ops, &nodes, &topology, NULL), 0, "%s", name);
+    is_int(request_fabric_choose(given, &ops, &nodes, &topology, &model, NULL), 0, "%s", name);
     if (expected != NULL)
         is_string(topology, expected, "is %s for the root", expected);
     else
         ok(topology == NULL, "is nothing for the root");
+    fabric_model_fini(&model);
     free(topology);
 }
 
 static void refused(const char *given, int status, const char *why)
 {
     struct error error = ERROR_NONE;
+    struct fabric_model model;
     char *topology;
 
-    is_int(request_fabric_choose(given, &ops, &nodes, &topology, &error), status, "%s", given);
+    is_int(request_fabric_choose(given, &ops, &nodes, &topology, &model, &error), status, "%s",
+           given);
     has_string(error.text, why, "is refused: %s", error.text);
     ok(topology == NULL, "and nothing is left");
+    fabric_model_fini(&model);
 }
 
 int main(void)

@@ -9,6 +9,8 @@
 #include "alloc/source.h"
 #include "test/support/tap.h"
 
+static const struct fabric_model nothing; /* the option has not been read yet */
+
 static const char *file_path = "", *file_text = "";
 
 static int read_file(const char *path, struct buffer *out, struct error *error)
@@ -34,8 +36,8 @@ static void is_order(const struct request_settings *settings, const struct sourc
 
     allocation_init(&nodes.allocation);
     allocation_generate(&nodes.allocation, "n", 4, 1);
-    is_int(request_shape_take(settings, &ops, &nodes, &nodes.allocation, &notes, &error), 0, "%s",
-           name);
+    is_int(request_shape_take(settings, &ops, &nodes, &nothing, &nodes.allocation, &notes, &error),
+           0, "%s", name);
     names = allocation_tree_names(&nodes.allocation);
     hostlist_print(names, &text);
     is_string(nodes.allocation.order != NULL ? buffer_string(&text) : "", expected, "%s: the order",
@@ -82,8 +84,8 @@ static void is_wrong(const char *model, int code, const char *expected, const ch
     struct buffer notes = {0};
 
     allocation_init(&nodes.allocation);
-    is_int(request_shape_take(&settings, &ops, &nodes, &nodes.allocation, &notes, &error), code,
-           "%s", name);
+    is_int(request_shape_take(&settings, &ops, &nodes, &nothing, &nodes.allocation, &notes, &error),
+           code, "%s", name);
     has_string(error.text, expected, "%s: why", name);
     buffer_fini(&notes);
     request_nodes_fini(&nodes);
