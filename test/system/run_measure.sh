@@ -52,20 +52,11 @@ print(*[row[0] for row in sorted(rows, key=lambda row: -statistics.median(map(in
     nothing_left_within 30 none "nothing is left"
 fi
 
-# wrong REGEX NAME OPTION...
-wrong() {
-    local regex=$1 name=$2
-    shift 2
-    run "$banyan" fabric "$@"
-    like "$status $out$err" "^125 banyan: $regex" "$name"
-    is "$(wc -l <<<"$err")" 1 "$name: one line"
-}
-
-wrong "cannot measure ways: there are fewer than two nodes" "one node" --measure -- --virtual-nodes 1
-wrong "unknown option '--bogus'" "an option that banyan run does not have" --measure -- --bogus
-wrong "'true' is no option of banyan run" "a program" --measure -- true
-wrong "option --measure: " "together with --topology" --measure --topology fat-tree:2x2
-wrong "option --size: it needs --measure" "a size alone" --size 8
-wrong '.*costs\[1\] must be a list of 2 numbers' "a matrix that is not square" --topology <(printf '%s' \
+refuses 125 "cannot measure ways: there are fewer than two nodes" "one node" fabric --measure -- --virtual-nodes 1
+refuses 125 "unknown option '--bogus'" "an option that banyan run does not have" fabric --measure -- --bogus
+refuses 125 "'true' is no option of banyan run" "a program" fabric --measure -- true
+refuses 125 "option --measure: " "together with --topology" fabric --measure --topology fat-tree:2x2
+refuses 125 "option --size: it needs --measure" "a size alone" fabric --size 8
+refuses 125 '.*costs\[1\] must be a list of 2 numbers' "a matrix that is not square" fabric --topology <(printf '%s' \
     '{"switches": [{"name": "s"}], "nics": [{"nodes": "n[1-2]", "switch": "s"}], "costs": [[0, 1], [1]]}')
 done_testing
