@@ -5,6 +5,7 @@
 # banyan ps --stack of a job that goes on.
 . "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
 . "$srcdir/test/support/run_lib.sh"
+. "$srcdir/test/support/timeout_lib.sh"
 
 compiler=${CC:-cc}
 type -P gdb >/dev/null && type -P ${compiler%% *} >/dev/null || skip_all "needs gdb and a compiler"
@@ -50,31 +51,8 @@ int main(int argc, char **argv)
     return 0;
 }
 C
-$compiler -O0 -fno-omit-frame-pointer -o "$scratch/program" "$scratch/program.c" || bail_out "cannot compile"
-export MARKS=$scratch/marks
-mkdir "$MARKS"
-
-# times_out NAME COUNT ARGUMENT...: of a run whose time is over when COUNT ranks have come to the point, and says
-# what $expected has. A machine that is so slow that it does not gets more time. $out, $err and $status as of run.
-times_out() {
-    local name=$1 count=$2 seconds
-    shift 2
-    for seconds in 4 30 120; do
-        rm -f "$MARKS"/*
-        run "$banyan" run --timeout $seconds --stack -x MARKS "$@" </dev/null
-        if [ "$(find "$MARKS" -type f | wc -l)" -ge "$count" ] && all_said; then break; fi
-    done
-    is $status 124 "$name: the time is over"
-    for text in "${expected[@]}"; do
-        like "$err" "$text" "$name: ${text//\\/}"
-    done
-}
-all_said() {
-    local text
-    for text in "${expected[@]}"; do
-        [[ $err =~ $text ]] || return 1
-    done
-}
+$compiler -O0 -fno-omit-frame-pointer -o "$scratch/program" "$scratch/program.c" || exit 1
+timeout_options=(--stack)
 
 expected=('banyan: ranks 0-1,3-7 on v\[1-4\]: main > exchange_halo > wait_for_ever > [^ ]*pause'
     'banyan: rank 2 on v2: main > write_output > wait_for_ever > [^ ]*pause')

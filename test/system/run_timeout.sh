@@ -5,33 +5,11 @@
 # how far they are with PMI; equal ranks in one line; and which nodes did not answer.
 . "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
 . "$srcdir/test/support/run_lib.sh"
+. "$srcdir/test/support/timeout_lib.sh"
 
-# Who has come to the point says so by a file there.
-export MARKS=$scratch/marks
-mkdir "$MARKS"
 here='touch "$MARKS/$BANYAN_RANK"'
 
-# times_out NAME COUNT ARGUMENT...: of a run whose time is over when COUNT ranks have come to the point, and says
-# what $expected has. A machine that is so slow that it does not gets more time. $out, $err and $status as of run.
-times_out() {
-    local name=$1 count=$2 seconds
-    shift 2
-    for seconds in 4 30 120; do
-        rm -f "$MARKS"/*
-        run "$banyan" run --timeout $seconds --per-node 1 -x MARKS "$@" </dev/null
-        if [ "$(find "$MARKS" -type f | wc -l)" -ge "$count" ] && all_said; then break; fi
-    done
-    is $status 124 "$name: the time is over"
-    for text in "${expected[@]}"; do
-        like "$err" "$text" "$name: ${text//\\/}"
-    done
-}
-all_said() {
-    local text
-    for text in "${expected[@]}"; do
-        [[ $err =~ $text ]] || return 1
-    done
-}
+timeout_options=(--per-node 1)
 
 expected=('banyan: ranks 0-3 on v\[1-4\]: sleeping \(S\)( in [^ ,]+)?, not using PMI')
 times_out "equal ranks are one line" 4 --virtual-nodes 4 sh -c "$here; exec sleep 1000"
