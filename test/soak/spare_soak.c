@@ -5,13 +5,13 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
 #include "base/time.h"
 #include "launch/sim/sim.h"
 #include "test/support/tap.h"
+#include "test/support/worlds.h"
 
 #define WORLDS    1500u
 #define NODES_MAX 12u
@@ -133,21 +133,11 @@ static int run_world(uint64_t seed)
 
 int main(int argc, char **argv)
 {
-    uint32_t counts[3] = {0};
+    uint32_t counts[WORLDS_RESULTS] = {0};
     uint32_t wrong = 0;
 
-    if (argc > 1) {
-        ok(run_world(strtoull(argv[1], NULL, 10)) >= 0, "seed %s", argv[1]);
+    if (!worlds_run(argc, argv, run_world, WORLDS, counts, &wrong))
         return done_testing();
-    }
-    for (uint64_t seed = 1; seed <= WORLDS; seed++) {
-        int result = run_world(seed);
-
-        if (result < 0)
-            wrong++;
-        else
-            counts[result]++;
-    }
     diag("%u worlds ended well without spares, %u with some in use, %u failed", counts[0],
          counts[1], counts[2]);
     is_uint(wrong, 0, "who ends well has all processes ended well, on nodes that live");

@@ -5,13 +5,13 @@
  */
 #include "config.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
 #include "base/time.h"
 #include "launch/sim/sim.h"
 #include "test/support/tap.h"
+#include "test/support/worlds.h"
 
 #define WORLDS    400u
 #define NODES_MAX 90u
@@ -126,21 +126,11 @@ static int run_world(uint64_t seed)
 
 int main(int argc, char **argv)
 {
-    uint32_t counts[3] = {0};
+    uint32_t counts[WORLDS_RESULTS] = {0};
     uint32_t wrong = 0;
 
-    if (argc > 1) {
-        ok(run_world(strtoull(argv[1], NULL, 10)) >= 0, "seed %s", argv[1]);
+    if (!worlds_run(argc, argv, run_world, WORLDS, counts, &wrong))
         return done_testing();
-    }
-    for (uint64_t seed = 1; seed <= WORLDS; seed++) {
-        int result = run_world(seed);
-
-        if (result < 0)
-            wrong++;
-        else
-            counts[result]++;
-    }
     diag("%u worlds had all nodes, %u fewer, %u too few", counts[0], counts[1], counts[2]);
     is_uint(wrong, 0, "each node either runs or is lost");
     ok(counts[1] > WORLDS / 10, "many worlds go on without some nodes");
