@@ -290,7 +290,7 @@ static int meet(struct worker *worker, uint32_t peer)
         close(fd);
     }
     if (rc < 0 && worker->error.code == 0)
-        error_set(&worker->error, rc, "cannot measure the way to process %u: %s", peer,
+        error_set(&worker->error, rc, "cannot measure the path to process %u: %s", peer,
                   strerror(-rc));
     if (rc < 0 || !leads)
         return rc;

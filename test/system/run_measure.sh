@@ -52,10 +52,12 @@ print(*[row[0] for row in sorted(rows, key=lambda row: -statistics.median(map(in
     nothing_left_within 30 none "nothing is left"
 fi
 
-refuses 125 "cannot measure ways: there are fewer than two nodes" "one node" fabric --measure -- --virtual-nodes 1
+refuses 125 "cannot measure paths: there are fewer than two nodes" "one node" fabric --measure -- --virtual-nodes 1
 refuses 125 "unknown option '--bogus'" "an option that banyan run does not have" fabric --measure -- --bogus
 refuses 125 "'true' is no option of banyan run" "a program" fabric --measure -- true
 refuses 125 "option --measure: " "together with --topology" fabric --measure --topology fat-tree:2x2
+refuses 125 "options --measure and --instance cannot be used together: .* after --measure --" "nor is that ignored" \
+    fabric --measure --instance "$scratch/none"
 refuses 125 "option --size: it needs --measure" "a size alone" fabric --size 8
 refuses 125 '.*costs\[1\] must be a list of 2 numbers' "a matrix that is not square" fabric --topology <(printf '%s' \
     '{"switches": [{"name": "s"}], "nics": [{"nodes": "n[1-2]", "switch": "s"}], "costs": [[0, 1], [1]]}')

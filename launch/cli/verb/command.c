@@ -106,7 +106,7 @@ static const struct verb verbs[] = {
     {"map", "show where a run would place its processes", verb_map, map_verb_help, map_verb_rules,
      "PROGRAM"},
     {"tree", "show the tree that the nodes form", verb_tree, tree_verb_help, tree_verb_rules, NULL},
-    {"fabric", "show the network between nodes, and what ways in it cost", verb_fabric,
+    {"fabric", "show the network between nodes, and what paths through it cost", verb_fabric,
      fabric_verb_help, fabric_verb_rules, NULL},
     {"bench", "measure the tree of an instance: barriers, broadcasts, links", bench_verb,
      bench_verb_help, bench_verb_rules, NULL},

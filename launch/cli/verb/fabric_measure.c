@@ -10,7 +10,7 @@
 #include "fabric/topology/fabric_model.h"
 #include "launch/cli/option/json_text.h"
 
-/* The shortest way costs so much, so that ways which differ by some percent have different costs. */
+/* The shortest path costs so much, so that paths which differ by some percent have different costs. */
 #define COST_OF_SHORTEST 10.0
 
 static void print_text(const char *text, struct buffer *out)
@@ -23,9 +23,9 @@ static void print_text(const char *text, struct buffer *out)
     json_decref(json);
 }
 
-static double time_of(const struct pair_way *way)
+static double time_of(const struct pair_path *path)
 {
-    return (double)way->latency_ns + (double)way->transfer_ns;
+    return (double)path->latency_ns + (double)path->transfer_ns;
 }
 
 static double shortest_time(const struct pair_matrix *matrix)
@@ -34,7 +34,7 @@ static double shortest_time(const struct pair_matrix *matrix)
 
     for (uint32_t from = 0; from < matrix->nodes; from++) {
         for (uint32_t to = 0; to < matrix->nodes; to++) {
-            double time = from != to ? time_of(pair_matrix_way(matrix, from, to)) : 0;
+            double time = from != to ? time_of(pair_matrix_path(matrix, from, to)) : 0;
 
             if (from != to && (shortest == 0 || time < shortest))
                 shortest = time;
@@ -43,25 +43,25 @@ static double shortest_time(const struct pair_matrix *matrix)
     return shortest;
 }
 
-static uint64_t cost_of(const struct pair_way *way, double shortest)
+static uint64_t cost_of(const struct pair_path *path, double shortest)
 {
     double cost;
 
-    assert(shortest > 0 && way->latency_ns > 0);
-    cost = time_of(way) / shortest * COST_OF_SHORTEST + 0.5;
+    assert(shortest > 0 && path->latency_ns > 0);
+    cost = time_of(path) / shortest * COST_OF_SHORTEST + 0.5;
 
     return cost < FABRIC_COST_MAX ? (uint64_t)cost : FABRIC_COST_MAX;
 }
 
-static uint64_t number_of(const struct pair_way *way, int column, double shortest)
+static uint64_t number_of(const struct pair_path *path, int column, double shortest)
 {
     switch (column) {
     case 0:
-        return cost_of(way, shortest);
+        return cost_of(path, shortest);
     case 1:
-        return way->latency_ns;
+        return path->latency_ns;
     default:
-        return way->transfer_ns;
+        return path->transfer_ns;
     }
 }
 
@@ -76,7 +76,7 @@ static void print_square(const struct pair_matrix *matrix, int column, struct bu
         for (uint32_t to = 0; to < matrix->nodes; to++)
             buffer_printf(
                 out, "%s%" PRIu64, to > 0 ? ", " : "",
-                from != to ? number_of(pair_matrix_way(matrix, from, to), column, shortest) : 0);
+                from != to ? number_of(pair_matrix_path(matrix, from, to), column, shortest) : 0);
         buffer_append_string(out, "]");
     }
     buffer_append_string(out, "]");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `banyan fabric --measure`: the ways between all nodes, as a run has measured them (pair_matrix.h), become a description
+ * `banyan fabric --measure`: the paths between all nodes, as a run has measured them (pair_matrix.h), become a description
  * of the fabric (fabric/topology/fabric_read.h).
  */
 #ifndef LAUNCH_CLI_VERB_FABRIC_MEASURE_H
@@ -14,7 +14,7 @@
 
 /* Runs it, and appends the description as JSON.  Returns the exit status of a run that has failed and said why. */
 int fabric_measure_run(const struct pair_matrix_run *run, struct buffer *out, struct error *error);
-/* The description, from what the processes have printed.  -EPROTO if a way is missing, -E2BIG. */
+/* The description, from what the processes have printed.  -EPROTO if a path is missing, -E2BIG. */
 int fabric_measure_describe(const char *lines, uint64_t bytes, struct buffer *out,
                             struct error *error);
 

@@ -57,12 +57,12 @@ static const struct option_rule fabric_rules[] = {
      .name = "from",
      .value = "NIC",
      FIELD(from),
-     .help = "what the ways from this NIC, or this node's first, to that of --to and back cost"},
+     .help = "what the paths from this NIC, or this node's first, to that of --to and back cost"},
     {.kind = OPTION_TEXT, .name = "to", .value = "NIC", FIELD(to), .help = "see --from"},
     {.kind = OPTION_FLAG,
      .name = "matrix",
      FIELD(matrix),
-     .help = "what all ways cost, as CSV, rows are where they begin; at most 4096 NICs"},
+     .help = "what all paths cost, as CSV, a row for each NIC where they begin; at most 4096 NICs"},
     {.kind = OPTION_LIST,
      .name = "nodes",
      .value = "LIST",
@@ -73,7 +73,7 @@ static const struct option_rule fabric_rules[] = {
     {.kind = OPTION_FLAG,
      .name = "measure",
      FIELD(measure),
-     .help = "measure the ways between all nodes over TCP, from a process on each, and print a "
+     .help = "measure the paths between all nodes over TCP, from a process on each, and print a "
              "description with their costs; what follows -- are options of banyan run "
              "that choose the nodes"},
     {.kind = OPTION_NUMBER,
@@ -103,8 +103,8 @@ void fabric_verb_help(struct buffer *out)
     buffer_append_string(out, "Usage: banyan fabric [OPTIONS]\n"
                               "       banyan fabric --measure [OPTIONS] [-- OPTIONS OF RUN]\n\n"
                               "Shows the network between nodes as its switches are described, and "
-                              "what ways in it\ncost: one for each link, unless the description "
-                              "has costs.\n");
+                              "what paths\nthrough it cost: one for each link, unless the "
+                              "description has costs.\n");
     options_help(fabric_rules, out);
     buffer_append_string(out, "\nMore in banyan-fabric(1).\n");
 }
@@ -263,6 +263,10 @@ static int measure(const struct fabric_settings *settings, int argc, char *const
         settings->matrix > 0 || settings->nodes.count > 0)
         return error_set(error, -EINVAL,
                          "option --measure: what it prints can be shown by --topology, later");
+    if (settings->instance != NULL)
+        return error_set(error, -EINVAL,
+                         "options --measure and --instance cannot be used together: to measure "
+                         "between an instance's nodes, give --instance after --measure --");
     if (argc > 0 && argv[0][0] != '-')
         return error_set(error, -EINVAL,
                          "'%.80s' is no option of banyan run, which alone follow --measure --",

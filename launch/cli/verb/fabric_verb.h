@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * `banyan fabric`: the model of a fabric, its levels, and what ways in it cost.
+ * `banyan fabric`: the model of a fabric, its levels, and what paths through it cost.
  */
 #ifndef LAUNCH_CLI_VERB_FABRIC_VERB_H
 #define LAUNCH_CLI_VERB_FABRIC_VERB_H

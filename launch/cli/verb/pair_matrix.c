@@ -28,20 +28,20 @@ void pair_matrix_fini(struct pair_matrix *matrix)
     for (uint32_t i = 0; matrix->names != NULL && i < matrix->nodes; i++)
         free(matrix->names[i]);
     free(matrix->names);
-    free(matrix->ways);
+    free(matrix->paths);
     *matrix = (struct pair_matrix){.nodes = 0};
 }
 
-struct pair_way *pair_matrix_way(const struct pair_matrix *matrix, uint32_t from, uint32_t to)
+struct pair_path *pair_matrix_path(const struct pair_matrix *matrix, uint32_t from, uint32_t to)
 {
     assert(from < matrix->nodes && to < matrix->nodes);
-    return &matrix->ways[(size_t)from * matrix->nodes + to];
+    return &matrix->paths[(size_t)from * matrix->nodes + to];
 }
 
 static int take_line(struct pair_matrix *matrix, const char *line, struct error *error)
 {
     char name[256] = "";
-    struct pair_way way;
+    struct pair_path path;
     uint32_t from, to;
 
     if (sscanf(line, "node %" SCNu32 " %255s", &from, name) == 2 && from < matrix->nodes) {
@@ -49,11 +49,11 @@ static int take_line(struct pair_matrix *matrix, const char *line, struct error 
         matrix->names[from] = memory_copy_string(name);
         return 0;
     }
-    if (sscanf(line, "%" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu64, &from, &to, &way.latency_ns,
-               &way.transfer_ns) == 4 &&
-        from < matrix->nodes && to < matrix->nodes && from != to && way.latency_ns > 0 &&
-        way.transfer_ns > 0) {
-        *pair_matrix_way(matrix, from, to) = way;
+    if (sscanf(line, "%" SCNu32 " %" SCNu32 " %" SCNu64 " %" SCNu64, &from, &to, &path.latency_ns,
+               &path.transfer_ns) == 4 &&
+        from < matrix->nodes && to < matrix->nodes && from != to && path.latency_ns > 0 &&
+        path.transfer_ns > 0) {
+        *pair_matrix_path(matrix, from, to) = path;
         return 0;
     }
     return error_set(error, -EPROTO, "cannot measure: a process has printed '%.*s'",
@@ -74,9 +74,9 @@ static int check_complete(const struct pair_matrix *matrix, struct error *error)
             if (matrix->names[from] == NULL)
                 return error_set(error, -EPROTO, "cannot measure: process %u has said nothing",
                                  from);
-            if (from != to && pair_matrix_way(matrix, from, to)->latency_ns == 0)
+            if (from != to && pair_matrix_path(matrix, from, to)->latency_ns == 0)
                 return error_set(error, -EPROTO,
-                                 "cannot measure: nothing is known of the way from %s to %s",
+                                 "cannot measure: nothing is known of the path from %s to %s",
                                  matrix->names[from], matrix->names[to]);
         }
     }
@@ -92,12 +92,12 @@ static int take_lines(struct pair_matrix *matrix, const char *lines, struct erro
     if (matrix->nodes > PAIR_MATRIX_NODES_MAX)
         return error_set(error, -E2BIG, "cannot measure more than %u nodes", PAIR_MATRIX_NODES_MAX);
     matrix->names = memory_allocate_zeroed((matrix->nodes + 1) * sizeof(*matrix->names));
-    matrix->ways =
-        memory_allocate_zeroed(((size_t)matrix->nodes * matrix->nodes + 1) * sizeof(*matrix->ways));
+    matrix->paths = memory_allocate_zeroed(((size_t)matrix->nodes * matrix->nodes + 1) *
+                                           sizeof(*matrix->paths));
     for (const char *line = lines; *line != '\0' && rc == 0; line = next_line(line))
         rc = take_line(matrix, line, error);
     if (rc == 0 && matrix->nodes < 2)
-        rc = error_set(error, -EINVAL, "cannot measure ways: there are fewer than two nodes");
+        rc = error_set(error, -EINVAL, "cannot measure paths: there are fewer than two nodes");
     return rc == 0 ? check_complete(matrix, error) : rc;
 }
 
@@ -120,9 +120,9 @@ int pair_matrix_take(const char *lines, struct pair_matrix *ret_matrix, struct e
 uint64_t pair_matrix_ns(const struct pair_matrix *matrix, bool is_latency, uint32_t from,
                         uint32_t to)
 {
-    const struct pair_way *way = pair_matrix_way(matrix, from, to);
+    const struct pair_path *path = pair_matrix_path(matrix, from, to);
 
-    return is_latency ? way->latency_ns : way->transfer_ns;
+    return is_latency ? path->latency_ns : path->transfer_ns;
 }
 
 /* The latency of a pair is in both directions half of the same round trip. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ways between all nodes of a run, as a process on each has measured them in rounds of pairs
+ * The paths between all nodes of a run, as a process on each has measured them in rounds of pairs
  * (launch/exec/pair_worker.h): for `banyan fabric --measure` and `banyan bench --operation pairs`.
  *
- * Invariant: once taken there are two nodes or more, each with a name, and each way between two has both times.
+ * Invariant: once taken there are two nodes or more, each with a name, and each path between two has both times.
  * Memory: 16 bytes for each ordered pair.  Time of a run: O(nodes) rounds.
  */
 #ifndef LAUNCH_CLI_VERB_PAIR_MATRIX_H
@@ -16,7 +16,7 @@
 
 #define PAIR_MATRIX_NODES_MAX 4096u /* what is kept is square */
 
-struct pair_way {
+struct pair_path {
     uint64_t latency_ns; /* 0: not measured */
     uint64_t transfer_ns;
 };
@@ -24,7 +24,7 @@ struct pair_way {
 struct pair_matrix {
     uint32_t nodes;
     char **names; /* by rank; NULL: not known */
-    struct pair_way *ways;
+    struct pair_path *paths;
 };
 
 struct pair_matrix_run {
@@ -45,11 +45,11 @@ struct pair_matrix_pair {
  * why. */
 int pair_matrix_measure(const struct pair_matrix_run *run, struct pair_matrix *ret_matrix,
                         struct error *error);
-/* From what the processes have printed.  -EPROTO if a way is missing, -E2BIG, -EINVAL of fewer than two nodes. */
+/* From what the processes have printed.  -EPROTO if a path is missing, -E2BIG, -EINVAL of fewer than two nodes. */
 int pair_matrix_take(const char *lines, struct pair_matrix *ret_matrix, struct error *error);
 void pair_matrix_fini(struct pair_matrix *matrix);
 /* from and to below matrix->nodes; of a node to itself both times are 0. */
-struct pair_way *pair_matrix_way(const struct pair_matrix *matrix, uint32_t from, uint32_t to);
+struct pair_path *pair_matrix_path(const struct pair_matrix *matrix, uint32_t from, uint32_t to);
 /* The transfer, or the latency; 0 of a node to itself. */
 uint64_t pair_matrix_ns(const struct pair_matrix *matrix, bool is_latency, uint32_t from,
                         uint32_t to);

@@ -54,7 +54,7 @@ int main(void)
     test_description();
     refuses("", -EINVAL, "fewer than two nodes");
     refuses("node 0 a\n", -EINVAL, "fewer than two nodes");
-    refuses("node 0 a\nnode 1 b\n0 1 5 5\n", -EPROTO, "the way from b to a");
+    refuses("node 0 a\nnode 1 b\n0 1 5 5\n", -EPROTO, "the path from b to a");
     refuses("node 0 a\nnode 0 a\n0 1 5 5\n1 0 5 5\n", -EPROTO, "process 1 has said nothing");
     refuses("node 0 a\nnode 1 b\n0 2 5 5\n", -EPROTO, "has printed '0 2 5 5'");
     refuses("node 0 a\nnode 1 b\n0 1 0 5\n", -EPROTO, "has printed '0 1 0 5'");

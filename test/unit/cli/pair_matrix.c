@@ -61,7 +61,7 @@ static struct bench_row row_of(bool is_latency, uint32_t bytes)
     struct bench_row row;
 
     bench_row_paired(&row, &what, is_latency, &matrix);
-    ok(matrix.ways == NULL, "the matrix is taken");
+    ok(matrix.paths == NULL, "the matrix is taken");
     return row;
 }
 
@@ -131,7 +131,7 @@ int main(void)
     test_rows();
     test_json();
     refuses("", -EINVAL, "fewer than two nodes");
-    refuses("node 0 a\nnode 1 b\n0 1 5 5\n", -EPROTO, "the way from b to a");
+    refuses("node 0 a\nnode 1 b\n0 1 5 5\n", -EPROTO, "the path from b to a");
     refuses("node 0 a\nnode 1 b\n0 1 5 0\n", -EPROTO, "has printed '0 1 5 0'");
     allocation_fini(&roster);
     return done_testing();
