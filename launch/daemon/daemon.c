@@ -512,6 +512,7 @@ static int daemon_live(const struct one_shot *one_shot, const char *word)
     if (rc == -ENOENT && one_shot != NULL && one_shot->is_everywhere) {
         print_line(BOOT_WAITING_MARKER, error.text); /* shown if a place finds no daemon in time */
         helper_close(daemon.helper);
+        boot_record_fini(&daemon.record);
         return EXIT_SUCCESS;
     }
     if (rc == 0)
@@ -520,6 +521,7 @@ static int daemon_live(const struct one_shot *one_shot, const char *word)
         rc = daemon_run(&daemon, &error);
     else if (daemon.helper)
         helper_close(daemon.helper);
+    boot_record_fini(&daemon.record);
     if (rc < 0) {
         print_error(one_shot, error.text);
         return EXIT_FAILURE;

@@ -224,6 +224,8 @@ static int must_end(struct helper_state *state, pid_t pid, struct group **ret_gr
     case ORPHAN_HELPER:
         state->awaits_helper = state->closing; /* until it has ended: its orphans become ours */
         return 0;
+    case ORPHAN_ENDED:
+        return 0;
     case ORPHAN_DAEMON:
         return state->closing && !state->spares_daemons;
     case ORPHAN_MARKED:
@@ -241,6 +243,12 @@ static int must_end(struct helper_state *state, pid_t pid, struct group **ret_gr
     }
 }
 
+/* The process group of an agent that still runs, which may hold daemons, is not an orphan's. */
+static int is_in_worker(const struct helper_state *state, pid_t pid)
+{
+    return hash_map_get_u64(state->by_pid, (uint64_t)getpgid(pid)) != NULL;
+}
+
 /* Kills the orphans that must end; how many there were.  Those of a group are counted against it. */
 static size_t kill_orphans(struct helper_state *state)
 {
@@ -253,7 +261,7 @@ static size_t kill_orphans(struct helper_state *state)
         if (hash_map_get_u64(state->by_pid, (uint64_t)pids[i]) != NULL ||
             !must_end(state, pids[i], &group))
             continue;
-        orphan_kill(pids[i]);
+        orphan_kill(pids[i], !is_in_worker(state, pids[i]));
         killed++;
     }
     free(pids);

@@ -76,6 +76,16 @@ static int is_daemon(pid_t pid)
     return is_named(pid, DAEMON_NAME "\n");
 }
 
+/* A process that exits has no program before it has no number. */
+static int has_ended(pid_t pid)
+{
+    char path[32];
+    char target;
+
+    snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+    return readlink(path, &target, 1) < 0 && errno == ENOENT;
+}
+
 int orphan_helper_lives(pid_t pid)
 {
     char path[32];
@@ -117,14 +127,16 @@ enum orphan_kind orphan_examine(pid_t pid, pid_t *ret_helper, uint32_t *ret_grou
         kind = ORPHAN_MARKED;
     } else if (is_daemon(pid)) {
         kind = ORPHAN_DAEMON;
+    } else if (has_ended(pid)) {
+        kind = ORPHAN_ENDED;
     }
     buffer_fini(&environment);
     return kind;
 }
 
-void orphan_kill(pid_t pid)
+void orphan_kill(pid_t pid, int with_group)
 {
-    pid_t group = getpgid(pid);
+    pid_t group = with_group ? getpgid(pid) : -1;
 
     if (group > 1 && group != getpgrp())
         kill(-group, SIGKILL);
@@ -140,7 +152,7 @@ static size_t kill_children(int spare_daemons)
     for (size_t i = 0; i < count; i++) {
         if (is_helper(pids[i]) || (spare_daemons && is_daemon(pids[i])))
             continue;
-        orphan_kill(pids[i]);
+        orphan_kill(pids[i], 1);
         killed++;
     }
     free(pids);

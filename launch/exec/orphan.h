@@ -27,7 +27,8 @@ enum orphan_kind {
     ORPHAN_MARKED,   /* *ret_helper and *ret_group are set */
     ORPHAN_HELPER,   /* a helper that outlives its daemon: it cleans up and ends by itself */
     ORPHAN_DAEMON,   /* a node's daemon that outlives the one that started it */
-    ORPHAN_UNMARKED, /* its environment is freed or closed to us */
+    ORPHAN_ENDED,    /* its memory is freed: it only has to be waited for */
+    ORPHAN_UNMARKED, /* its environment is empty or closed to us */
     ORPHAN_KIND_COUNT
 };
 
@@ -35,9 +36,9 @@ enum orphan_kind orphan_examine(pid_t pid, pid_t *ret_helper, uint32_t *ret_grou
 /* One that was killed and has not been waited for lives no more, nor does one whose number is another's
  * by now. */
 int orphan_helper_lives(pid_t pid);
-/* SIGKILL to a child of ours and to its process group, unless that is ours.  The child must not have
- * been waited for: its number is then still its own. */
-void orphan_kill(pid_t pid);
+/* SIGKILL to a child of ours and, with its group, to its process group, unless that is ours.  The child
+ * must not have been waited for: its number is then still its own. */
+void orphan_kill(pid_t pid, int with_group);
 /* Kills and reaps all children but helpers and, if so asked, daemons, and what falls to
  * us then, until none is left or milliseconds are over.  Returns how many are left. */
 size_t orphan_kill_all(uint32_t milliseconds, int spare_daemons);

@@ -17,145 +17,10 @@
 
 #include "base/buffer.h"
 #include "launch/exec/helper_cgroup.h"
-#include "test/support/processes.h"
+#include "test/support/helper_notes.h"
 #include "test/support/tap.h"
 
-#define IDS_MAX     1024
-#define PATIENCE_MS 20000
-#define OUTPUT_MAX  (512u * 1024)
-
-/* ---- A daemon of which only this much is left: it notes what it is told ---- */
-
-struct note {
-    int started;
-    int failed;
-    int code;
-    enum start_step step;
-    char text[16];
-    int exited;
-    int status;
-    int by_us;
-    int order_is_right;
-};
-
-static struct note notes[IDS_MAX];
-static pid_t last_pid;
-static int started_count, failed_count, exited_count, empty_count, gone_count;
-static struct loop *loop;
-static struct helper *helper;
-static char scratch[64];
-static const char *setting;
-
-static void on_started(void *context, uint64_t id, pid_t pid)
-{
-    notes[id].started++;
-    last_pid = pid;
-    started_count++;
-}
-
-static void on_failed(void *context, uint64_t id, int code, enum start_step step, const char *text)
-{
-    notes[id].failed++;
-    notes[id].code = code;
-    notes[id].step = step;
-    snprintf(notes[id].text, sizeof notes[id].text, "%s", text);
-    failed_count++;
-}
-
-static void on_exited(void *context, uint64_t id, int wait_status, enum helper_end end,
-                      const struct usage_rank *usage)
-{
-    notes[id].order_is_right = notes[id].started == 1;
-    notes[id].exited++;
-    notes[id].status = wait_status;
-    notes[id].by_us = end == HELPER_END_US;
-    exited_count++;
-}
-
-static void on_group_empty(void *context, uint32_t group)
-{
-    empty_count++;
-}
-
-static void on_room(void *context);
-
-static void on_gone(void *context)
-{
-    gone_count++;
-}
-
-static const struct helper_events events = {.started = on_started,
-                                            .failed = on_failed,
-                                            .exited = on_exited,
-                                            .group_empty = on_group_empty,
-                                            .room = on_room,
-                                            .gone = on_gone};
-
-static void on_timer(void *context)
-{
-    loop_stop(loop);
-}
-
-/* Runs the loop until *counter is at least `wanted`; the milliseconds it took, or -1. */
-static int64_t wait_for(const int *counter, int wanted)
-{
-    uint64_t start_ns = loop_now_ns();
-    struct loop_timer *timer = loop_timer_create(loop, on_timer, NULL);
-    int64_t result = -1;
-
-    while (loop_now_ns() - start_ns < PATIENCE_MS * NS_PER_MS) {
-        if (*counter >= wanted) {
-            result = (int64_t)((loop_now_ns() - start_ns) / NS_PER_MS);
-            break;
-        }
-        loop_timer_set(timer, loop_now_ns() + NS_PER_MS);
-        loop_run(loop);
-    }
-    loop_timer_destroy(timer);
-    return result;
-}
-
-static void forget(void)
-{
-    memset(notes, 0, sizeof notes);
-    started_count = failed_count = exited_count = empty_count = 0;
-}
-
-/* The environment of this test and its setting. */
-static const char *const *environment(void)
-{
-    static const char *list[4096];
-    size_t count = 0;
-
-    for (; environ[count] != NULL && count < 4000; count++)
-        list[count] = environ[count];
-    list[count++] = setting;
-    list[count] = NULL;
-    return list;
-}
-
-static void start_full(uint64_t id, uint32_t group, const char *const *argv,
-                       const char *const *variables, const char *directory,
-                       const struct helper_fd *fds, uint32_t count)
-{
-    struct helper_process process = {.id = id,
-                                     .group = group,
-                                     .argv = (char *const *)(uintptr_t)argv,
-                                     .environment = (char *const *)(uintptr_t)variables,
-                                     .directory = directory,
-                                     .fds = fds,
-                                     .fds_count = count};
-
-    helper_start(helper, &process);
-}
-
-static void start_shell(uint64_t id, uint32_t group, const char *script)
-{
-    const char *argv[] = {"sh", "-c", script, NULL};
-
-    start_full(id, group, argv, environment(), scratch, NULL, 0);
-}
-
+#define OUTPUT_MAX (512u * 1024)
 static void on_output(void *context, int fd, unsigned int ready)
 {
     struct buffer *output = context;
@@ -193,8 +58,6 @@ static char *output_of_shell(const char *script)
     return output_of(argv, environment());
 }
 
-/* ---- Starting ---- */
-
 static void test_many(void)
 {
     const char *argv[] = {"true", NULL};
@@ -227,17 +90,6 @@ static void expect_failure(const char *program, const char *directory, const cha
     is_string(notes[5].text, text, "with this to say");
     is_int(notes[5].failed, 1, "told once");
     is_int(started_count + exited_count, 0, "it never started, so it does not end");
-}
-
-static char *make_file(const char *name, const char *contents, mode_t mode)
-{
-    char *path = memory_printf("%s/%s", scratch, name);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
-
-    if (fd < 0 || write(fd, contents, strlen(contents)) < 0)
-        bail_out("cannot write %s", path);
-    close(fd);
-    return path;
 }
 
 static void test_failures(void)
@@ -587,186 +439,9 @@ static void test_few_descriptors(void)
 
 /* ---- Ending ---- */
 
-static void test_signal(void)
-{
-    forget();
-    start_shell(1, 3, "trap 'exit 7' USR1; kill -0 $$; while :; do sleep 0.01; done");
-    start_shell(2, 3, "exec sleep 300");
-    wait_for(&started_count, 2);
-    ok(processes_wait_at_least(setting, 2, PATIENCE_MS) >= 0, "two processes run");
-    helper_signal(helper, 2, SIGINT);
-    wait_for(&exited_count, 1);
-    ok(WIFSIGNALED(notes[2].status) && WTERMSIG(notes[2].status) == SIGINT,
-       "one process gets a signal");
-    is_int(notes[2].by_us, 0, "which was not meant to end it");
-    helper_end_group(helper, 3, 0);
-    wait_for(&empty_count, 1);
-    is_int(WTERMSIG(notes[1].status), SIGKILL, "the other is killed with its group");
-    is_int(notes[1].by_us, 1, "by us");
-}
-
-static void test_wrapper(void)
-{
-    forget();
-    start_shell(1, 3, "sleep 300 & sleep 300 & wait");
-    wait_for(&started_count, 1);
-    ok(processes_wait_at_least(setting, 3, PATIENCE_MS) >= 0, "a wrapper script has two children");
-    helper_end_group(helper, 3, 1000);
-    ok(wait_for(&empty_count, 1) >= 0, "it ends");
-    is_int(WTERMSIG(notes[1].status), SIGTERM, "by SIGTERM");
-    is_uint(processes_count(setting), 0, "and its children with it");
-}
-
-static void test_stubborn(void)
-{
-    int64_t spent_ms;
-
-    forget();
-    start_shell(1, 4, "trap '' TERM; while :; do sleep 0.1; done");
-    start_shell(2, 4, "kill -STOP $$; exit 3");
-    start_shell(3, 4, "setsid sh -c 'trap \"\" TERM; setsid sleep 300 & sleep 300' & sleep 300");
-    start_shell(4, 4, "setsid env -i sleep 301 & exit 0");
-    start_shell(5, 4, "setsid sh -c 'trap \"\" TERM; (sleep 300 &); exit 0' & exec sleep 300");
-    wait_for(&exited_count, 1);
-    ok(processes_wait_at_least(setting, 7, PATIENCE_MS) >= 0, "processes that do not want to end");
-    helper_end_group(helper, 4, 100);
-    spent_ms = wait_for(&empty_count, 1);
-    ok(spent_ms >= 0 && spent_ms < 5000, "end within 5 s (%d ms)", (int)spent_ms);
-    is_uint(processes_count(setting), 0, "none of them is left");
-    is_int(system("pgrep -f '^sleep 301$' >/dev/null") != 0, 1, "nor one without environment");
-}
-
-/* Each process of a chain lives for some milliseconds, in a session of its own, and leaves the next
- * behind. */
-static void test_chain(void)
-{
-    char *script = make_file("chain", "sleep 0.02\nsetsid sh \"$0\" &\nexit 0\n", 0755);
-    char *command = memory_printf("for i in 1 2 3 4 5 6 7 8 9 10; do sh %s & done; wait", script);
-
-    forget();
-    start_shell(1, 5, command);
-    wait_for(&exited_count, 1);
-    ok(wait_for(&empty_count, 1) >= 0, "the group of a forking chain is empty at last");
-    is_uint(processes_count(setting), 0, "nothing is left of it");
-    processes_kill(setting);
-    free(command);
-    free(script);
-}
-
-static void test_leftover(void)
-{
-    forget();
-    start_shell(1, 6, "setsid sleep 300 & exit 0");
-    start_shell(2, 6, "exec sleep 300");
-    wait_for(&exited_count, 1);
-    ok(processes_wait(setting, 2, PATIENCE_MS) >= 0,
-       "what a rank leaves behind lives as long as another rank does");
-    is_int(empty_count, 0, "the group is not empty");
-    helper_signal(helper, 2, SIGTERM);
-    ok(wait_for(&empty_count, 1) >= 0, "and ends with the last one");
-    is_uint(processes_count(setting), 0, "nothing is left");
-}
-
-/* Waits for its end. */
-static void start_with_group(uint32_t group, const char *script)
-{
-    const char *argv[] = {"sh", "-c", script, NULL};
-    struct helper_process process = {.id = 1,
-                                     .group = group,
-                                     .argv = (char *const *)(uintptr_t)argv,
-                                     .environment = (char *const *)(uintptr_t)environment(),
-                                     .directory = scratch,
-                                     .ends_group = 1,
-                                     .more_follow = 1};
-
-    forget();
-    helper_start(helper, &process);
-    wait_for(&exited_count, 1);
-}
-
-static void test_ends_group(void)
-{
-    start_with_group(14, "sleep 300 & exit 3");
-    ok(processes_wait(setting, 0, PATIENCE_MS) >= 0,
-       "what a failed rank leaves in its group is killed");
-    is_int(notes[1].status, 3 << 8, "and its own status is reported");
-    start_with_group(14, "sleep 300 & kill -KILL $$");
-    ok(processes_wait(setting, 0, PATIENCE_MS) >= 0, "also of one that is killed");
-    is_int(notes[1].status, SIGKILL, "by which signal");
-    is_int(notes[1].by_us, 0, "is not ours");
-    start_with_group(14, "sleep 300 & exit 0");
-    ok(processes_wait(setting, 1, PATIENCE_MS) >= 0, "what one leaves that ends well lives on");
-    is_int(empty_count, 0, "the group is kept for others");
-    helper_seal_group(helper, 14);
-    ok(wait_for(&empty_count, 1) >= 0, "until there are no more");
-    is_uint(processes_count(setting), 0, "then nothing is left");
-}
-
-static void test_two_groups(void)
-{
-    forget();
-    start_shell(1, 8, "setsid sleep 300 & exec sleep 300");
-    start_shell(2, 9, "setsid sleep 300 & exec sleep 300");
-    ok(processes_wait(setting, 4, PATIENCE_MS) >= 0, "two jobs");
-    helper_end_group(helper, 8, 0);
-    wait_for(&empty_count, 1);
-    is_uint(processes_count(setting), 2, "the end of one leaves the other alone");
-    helper_end_group(helper, 9, 0);
-    wait_for(&empty_count, 2);
-    is_uint(processes_count(setting), 0, "then it ends, too");
-    helper_end_group(helper, 10, 1000);
-    ok(wait_for(&empty_count, 3) >= 0, "a group that has no process is empty at once");
-}
-
-static void test_late_start(void)
-{
-    forget();
-    start_shell(1, 11, "trap '' TERM; while :; do sleep 0.05; done");
-    wait_for(&started_count, 1);
-    helper_end_group(helper, 11, 300);
-    start_shell(2, 11, "exec sleep 300");
-    wait_for(&empty_count, 1);
-    is_int(notes[2].code, -ECANCELED, "nothing is started in a group that is being ended");
-    is_int(notes[2].started, 0, "nothing at all");
-}
-
-static void test_close(void)
-{
-    char *directory = memory_printf("%s/0123456789abcdef.1", scratch);
-    char *inner = memory_printf("%s/0123456789abcdef.1/inner", scratch);
-
-    forget();
-    start_shell(1, 1, "setsid sleep 300 & exec sleep 300");
-    start_shell(2, 0, "exec sleep 300");
-    ok(processes_wait(setting, 3, PATIENCE_MS) >= 0, "a job and a starter run");
-    if (mkdir(directory, 0700) < 0 || mkdir(inner, 0700) < 0)
-        bail_out("cannot make %s", inner);
-    helper_own_directory(helper, directory);
-    helper_close(helper);
-    is_uint(processes_count(setting), 0, "with the helper all processes end");
-    is_int(access(directory, F_OK), -1, "and its directories are removed");
-    free(inner);
-    free(directory);
-}
-
 int main(void)
 {
-    struct error error = ERROR_NONE;
-    char *command;
-
-    /* A shell ignores these two for what it starts in the background, and so would our children. */
-    signal(SIGINT, SIG_DFL);
-    signal(SIGQUIT, SIG_DFL);
-    snprintf(scratch, sizeof scratch, "/tmp/bt-helper.XXXXXX");
-    if (mkdtemp(scratch) == NULL)
-        bail_out("no scratch directory");
-    setting = processes_setting();
-    (void)signal(SIGPIPE, SIG_IGN);
-    helper = helper_fork(&error);
-    if (helper == NULL)
-        bail_out("%s", error.text);
-    loop = loop_create(&error);
-    helper_attach(helper, loop, &events, NULL);
+    helper_notes_begin(on_room);
     test_many();
     test_failures();
     test_search();
@@ -777,19 +452,7 @@ int main(void)
     test_descriptors();
     test_stopped();
     test_few_descriptors();
-    test_signal();
-    test_wrapper();
-    test_stubborn();
-    test_chain();
-    test_leftover();
-    test_ends_group();
-    test_two_groups();
-    test_late_start();
-    test_close();
-    is_int(gone_count, 0, "the helper never went away by itself");
-    loop_destroy(loop);
-    command = memory_printf("rm -rf %s", scratch);
-    is_int(system(command), 0, "the scratch directory is removed");
-    free(command);
+    helper_close(helper);
+    helper_notes_end();
     return done_testing();
 }
