@@ -9,7 +9,7 @@
 # All of it lives in name spaces of its own: processes (what is left ends with the script, also when
 # that is killed), network (ports are free, and nothing is reached from outside), mounts (/etc/hosts)
 # and host name. SLURM_CONF tells the command where the cluster is; $SLURM_TESTBED is its directory.
-# SLURM_PLUGSTACK is the text of its plugstack.conf, if there shall be one.
+# SLURM_PLUGSTACK is the text of its plugstack.conf, SLURM_TREE that of its topology.conf, if there shall be one.
 set -eu
 if [ $# -lt 3 ]; then
     echo "usage: with-slurm.sh NODES CPUS COMMAND [ARGUMENT...]" >&2
@@ -81,6 +81,7 @@ SlurmdLogFile=$dir/log/slurmd-%n.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SwitchType=switch/none
+${SLURM_TREE:+TopologyPlugin=topology/tree}
 MpiDefault=none
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
@@ -111,6 +112,7 @@ PartitionName=requeued Nodes=ALL PriorityTier=1 PreemptMode=REQUEUE GraceTime=20
 PartitionName=urgent Nodes=ALL PriorityTier=9 PreemptMode=OFF
 END
 printf '%s\n' "${SLURM_PLUGSTACK:-}" >"$dir/etc/plugstack.conf"
+[ -z "${SLURM_TREE:-}" ] || printf '%s\n' "$SLURM_TREE" >"$dir/etc/topology.conf"
 export SLURM_CONF=$dir/etc/slurm.conf
 slurmctld -f "$SLURM_CONF" -c
 # A host name each, so that what runs there says where it runs.

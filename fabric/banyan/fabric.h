@@ -97,7 +97,7 @@ typedef void banyan_fabric_report(void *user, const char *line);
 
 /* Zero what is not set: 0 and NULL are the defaults. */
 struct banyan_fabric_settings {
-    /* A file, or a shape: Slurm's topology.conf, the output of ibnetdiscover(8), JSON,
+    /* A file, or a shape: Slurm's topology.conf, its nodes' addresses, the output of ibnetdiscover(8), JSON,
      * "fat-tree:16x8x4" or "dragonfly:4x8x16"; see banyan-fabric(1).  Must be set. */
     const char *topology;
     enum banyan_fabric_role role;

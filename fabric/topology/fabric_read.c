@@ -41,6 +41,8 @@ int fabric_read_text(struct fabric_model *model, const char *text, size_t text_b
     if (strstr(text, "\nCa\t") != NULL || strstr(text, "\nCa ") != NULL ||
         strncmp(at, "Ca", 2) == 0)
         return fabric_read_infiniband(model, text, error);
+    if (fabric_read_is_address(text))
+        return fabric_read_addresses(model, text, error);
     return fabric_read_slurm(model, text, error);
 }
 

@@ -12,7 +12,8 @@
 
 #include "fabric/topology/fabric_model.h"
 
-/* Slurm's topology.conf: topology/tree (SwitchName, Switches, Nodes) or topology/block (BlockName, Nodes, BlockSizes).
+/* Slurm's topology.conf: topology/tree (SwitchName, Switches, Nodes) or topology/block (BlockName, Nodes, BlockSizes);
+ * also what `scontrol show topology` prints.
  * Each node has one NIC, with the node's name.  A link costs 1; nodes of different blocks are one more apart for each
  * size of blocks that does not hold both. */
 int fabric_read_slurm(struct fabric_model *model, const char *text, struct error *error);
@@ -24,7 +25,12 @@ int fabric_read_infiniband(struct fabric_model *model, const char *text, struct 
  *  "nics": [{"name", "node", "switch", "plane", "up", "down"} or {"nodes": "n[1-16]", ...}]} */
 int fabric_read_json(struct fabric_model *model, const char *text, size_t text_bytes,
                      struct error *error);
-/* One of the three formats above, whichever the text has.  A NUL follows its text_bytes. */
+/* Lines of SLURM_TOPOLOGY_ADDR and, after a blank, SLURM_TOPOLOGY_ADDR_PATTERN, as tasks of Slurm on all nodes print
+ * them.  A link costs 1.  Without a pattern the node's name is what follows the last dot. */
+int fabric_read_addresses(struct fabric_model *model, const char *text, struct error *error);
+/* Does the text begin as such lines, rather than with NAME=VALUE? */
+int fabric_read_is_address(const char *text);
+/* One of the four formats above, whichever the text has.  A NUL follows its text_bytes. */
 int fabric_read_text(struct fabric_model *model, const char *text, size_t text_bytes,
                      struct error *error);
 /* "fat-tree:16x8x4", nodes of a leaf switch x leaf switches of a pod x pods, with any number of levels, or

@@ -43,6 +43,7 @@ struct slurm_line {
     char *nodes;
     char *block_name;
     char *block_sizes;
+    char *level; /* as scontrol shows it: Nodes are then those of all switches below */
 };
 
 static void reader_fini(struct slurm_reader *reader)
@@ -62,7 +63,6 @@ static int fail_at(const struct slurm_reader *reader, struct error *error)
 static int split_line(struct slurm_reader *reader, char *text, struct slurm_line *ret_line,
                       struct error *error)
 {
-    static const char ignored[] = "LinkSpeed";
     char *rest = text, *word;
 
     *ret_line = (struct slurm_line){.nodes = NULL};
@@ -83,7 +83,9 @@ static int split_line(struct slurm_reader *reader, char *text, struct slurm_line
             ret_line->block_name = value;
         else if (strcasecmp(word, "BlockSizes") == 0)
             ret_line->block_sizes = value;
-        else if (strcasecmp(word, ignored) != 0)
+        else if (strcasecmp(word, "Level") == 0)
+            ret_line->level = value;
+        else if (strcasecmp(word, "LinkSpeed") != 0)
             return error_set(error, -EINVAL, "line %u: unknown name \"%.80s\"", reader->line, word);
     }
     return 0;
@@ -121,6 +123,8 @@ static int add_switch(struct slurm_reader *reader, const struct slurm_line *line
         return fail_at(reader, error);
     if (line->switches != NULL)
         add_uplink(reader, own, line->switches);
+    if (line->switches != NULL && line->level != NULL)
+        return 0;
     return line->nodes != NULL ? add_nodes(reader, line->nodes, own, error) : 0;
 }
 

@@ -15,7 +15,7 @@
 #define DIGITS_MAX 3
 #define WAYS_MAX   200u
 
-enum { READ_SLURM, READ_INFINIBAND, READ_JSON, READ_GENERATE, READERS };
+enum { READ_SLURM, READ_INFINIBAND, READ_JSON, READ_GENERATE, READ_ADDRESSES, READERS };
 
 static int has_large_number(const char *text)
 {
@@ -37,6 +37,8 @@ static int read_any(struct fabric_model *model, size_t reader, const char *text,
         return fabric_read_slurm(model, text, error);
     case READ_INFINIBAND:
         return fabric_read_infiniband(model, text, error);
+    case READ_ADDRESSES:
+        return fabric_read_addresses(model, text, error);
     case READ_JSON:
         return fabric_read_json(model, text, strlen(text), error);
     default:

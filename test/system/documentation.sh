@@ -160,6 +160,9 @@ page() {
 for name in "${pages[@]}"; do page "$name"; done
 [ -z "${SLURM_TESTBED:-}" ] || done_testing
 
+export SLURM_TREE='SwitchName=leaf1 Nodes=sim[1-2]
+SwitchName=leaf2 Nodes=sim[3-4]
+SwitchName=top Switches=leaf[1-2]'
 in_slurm documentation.sh 4 400 >"$scratch/slurm"
 if [ "$status" -eq 77 ]; then
     skip "$(tail -n 1 "$scratch/reason")"

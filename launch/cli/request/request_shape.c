@@ -67,6 +67,14 @@ int request_shape_read(const char *option, const char *text, const struct reques
     return rc;
 }
 
+/* Slurm knows the switches above this node: what all nodes say can be collected (banyan-fabric(1)). */
+static int knows_switches(const struct request_ops *ops)
+{
+    const char *address = run_environment_get(ops->environment, "SLURM_TOPOLOGY_ADDR");
+
+    return address != NULL && strchr(address, '.') != NULL;
+}
+
 /* ---- The order ---- */
 
 int request_shape_find(const struct request_settings *settings, const struct request_ops *ops,
@@ -82,7 +90,7 @@ int request_shape_find(const struct request_settings *settings, const struct req
                                 error);
     } else if (nodes->source != NULL && strcmp(nodes->source->name, SLURM) == 0) {
         rc = request_shape_read("--fabric-topology", NULL, ops, ret_model, &why);
-        if (rc < 0 && rc != -ENOENT)
+        if (rc < 0 && (rc != -ENOENT || knows_switches(ops)))
             buffer_printf(notes, "the tree does not follow the fabric: %s\n", why.text);
         if (rc < 0) {
             fabric_model_fini(ret_model);

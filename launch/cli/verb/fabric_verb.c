@@ -44,7 +44,8 @@ static const struct option_rule fabric_rules[] = {
      .name = "topology",
      .value = "FILE|SHAPE",
      FIELD(topology),
-     .help = "Slurm's topology.conf, what ibnetdiscover prints, or JSON (see banyan-fabric(1)); or "
+     .help = "Slurm's topology.conf or its nodes' addresses, what ibnetdiscover prints, or JSON "
+             "(see banyan-fabric(1)); or "
              "fat-tree:16x8x4 or dragonfly:4x8x16 (default: topology.conf beside $SLURM_CONF or "
              "in /etc/slurm)"},
     {.kind = OPTION_TEXT,

@@ -22,7 +22,8 @@ static int read_file(const char *path, struct buffer *out, struct error *error)
 }
 
 static char slurm_conf[] = "SLURM_CONF=/cluster/slurm.conf";
-static char *const environment[] = {slurm_conf, NULL};
+static char slurm_address[] = "SLURM_TOPOLOGY_ADDR=top.leaf.n1";
+static char *environment[] = {slurm_conf, NULL, NULL};
 static const struct request_ops ops = {.environment = environment, .read_file = read_file};
 
 /* The order of n1 to n4, or "" without one. */
@@ -60,6 +61,15 @@ static void test_orders(void)
     is_order(&given, NULL, "n[1,3,2,4]", "", "a model that is given");
     is_order(&off, NULL, "", "", "no shape is wanted");
     is_order(&none, slurm, "", "", "Slurm without a file");
+    environment[1] = slurm_address;
+    is_order(&none, slurm, "",
+             "the tree does not follow the fabric: /cluster/topology.conf does not exist: describe "
+             "the fabric by --fabric-topology\n",
+             "Slurm without a file that knows the switches");
+    environment[1] = NULL;
+    file_text = "t.a.n1 switch.switch.node\nt.b.n2 switch.switch.node\n"
+                "t.a.n3 switch.switch.node\nt.b.n4 switch.switch.node\n";
+    is_order(&given, NULL, "n[1,3,2,4]", "", "what the nodes say");
     file_text = "SwitchName=a Nodes=n[1,3]\nSwitchName=b Nodes=n4\n";
     is_order(&given, NULL, "n[1,3-4,2]",
              "not in the model of the fabric, so last in the tree: n2\n", "a node it lacks");

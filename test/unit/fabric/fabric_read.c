@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The readers: fabric_read.c (generated), fabric_read_slurm.c, fabric_read_infiniband.c,
- * fabric_read_json.c.
+ * fabric_read_json.c, fabric_read_address.c.
  */
 #include "config.h"
 
@@ -130,6 +130,58 @@ static void test_slurm_block(void)
     refuses(fabric_read_slurm, "BlockName=b\n", -EINVAL, "line 1: block b has no Nodes");
 }
 
+static int read_text(struct fabric_model *model, const char *text, struct error *error)
+{
+    return fabric_read_text(model, text, strlen(text), error);
+}
+
+static void test_slurm_shown(void)
+{
+    struct fabric_model model;
+
+    reads(read_text,
+          "SwitchName=core Level=1 LinkSpeed=1 Nodes=n[1-3] Switches=rack[0-1]\n"
+          "SwitchName=rack0 Level=0 LinkSpeed=1 Nodes=n[1-2]\n"
+          "SwitchName=rack1 Level=0 LinkSpeed=1 Nodes=n3\n",
+          &model, "what scontrol shows");
+    is_int(cost(&model, "n2", "n3"), 4, "between racks");
+    fabric_model_fini(&model);
+}
+
+static void test_slurm_addresses(void)
+{
+    static const char no_address[] =
+        "line 1: \"n1\" is no address as switch.switch.node, which Slurm gives with "
+        "TopologyPlugin=topology/tree or topology/block";
+    struct fabric_model model;
+
+    reads(read_text,
+          "# srun sh -c 'echo $SLURM_TOPOLOGY_ADDR $SLURM_TOPOLOGY_ADDR_PATTERN'\n"
+          "core.rack0.n1 switch.switch.node\n"
+          "core.rack1.n3.example.org switch.switch.node\n\n"
+          "core.rack0.n2\tswitch.switch.node\r\n"
+          "core.rack0.n1 switch.switch.node\n"
+          "core.n4\n",
+          &model, "addresses of nodes, one of them twice");
+    is_int((int)model.vertices_count, 4, "its nodes");
+    is_int((int)model.switches_count, 3, "its switches");
+    is_int(cost(&model, "n1", "n2"), 2, "in one rack");
+    is_int(cost(&model, "n1", "n3.example.org"), 4, "in two; the pattern tells the name of a node");
+    is_int(cost(&model, "n1", "n4"), 3, "at the core");
+    fabric_model_fini(&model);
+    refuses(read_text, "n1 node\n", -EINVAL, no_address);
+    refuses(read_text, "n1\n", -EINVAL, no_address);
+    refuses(fabric_read_addresses, "s.n1 switch.switch.node\n", -EINVAL,
+            "line 1: \"s.n1\" is no address as switch.switch.node, which Slurm gives with "
+            "TopologyPlugin=topology/tree or topology/block");
+    refuses(fabric_read_addresses, "\na.b.n1\na.b.n2 node x\n", -EINVAL,
+            "line 3: ADDRESS [PATTERN] expected, not \"x\" after them");
+    refuses(fabric_read_addresses, "a.b.n1\nc.b.n2\n", -EEXIST,
+            "line 2: switch b is below other switches in a line before");
+    refuses(fabric_read_addresses, "a.b.n1\na.c.n1\n", -EEXIST, "line 2: n1 is connected twice");
+    refuses(fabric_read_addresses, "# none\n", -EINVAL, "no line has an address");
+}
+
 /* Four leaves in two pods of two spines each, one core; node01 has two ports. */
 static const char infiniband[] =
     "#\n# Topology file: generated on Mon Nov 23 2026\n#\n"
@@ -228,6 +280,8 @@ int main(void)
     test_generated();
     test_slurm_tree();
     test_slurm_block();
+    test_slurm_shown();
+    test_slurm_addresses();
     test_infiniband();
     test_json();
     return done_testing();

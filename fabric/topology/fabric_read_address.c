@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What Slurm says to each task of where its node is: SLURM_TOPOLOGY_ADDR, "top.leaf.node", and
+ * SLURM_TOPOLOGY_ADDR_PATTERN, "switch.switch.node", which shows which parts of it are switches.
+ */
+#include "config.h"
+
+#include "fabric/topology/fabric_read.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buffer.h"
+#include "fabric/topology/fabric_read_internal.h"
+
+static int is_blank(const char *text)
+{
+    return text[strspn(text, " \t\r")] == '\0';
+}
+
+/* The address up to the node's name, which it ends with a NUL; NULL if there is no switch in it. */
+static char *split_node(char *address, const char *pattern)
+{
+    char *dot = pattern == NULL ? strrchr(address, '.') : NULL;
+
+    if (pattern != NULL) {
+        dot = address - 1;
+        for (const char *at = strchr(pattern, '.'); at != NULL && dot != NULL;
+             at = strchr(at + 1, '.'))
+            dot = strchr(dot + 1, '.');
+    }
+    if (dot == NULL || dot < address || dot == address || dot[1] == '\0')
+        return NULL;
+    *dot = '\0';
+    return dot + 1;
+}
+
+/* The last of the switches of a path, which are added where they are new. */
+static int add_switches(struct fabric_model *model, char *path, uint32_t *ret_leaf,
+                        struct error *error)
+{
+    uint32_t above = FABRIC_NONE;
+    char *rest = path;
+    int rc = 0;
+
+    while (rest != NULL && rc == 0) {
+        const char *name = strsep(&rest, ".");
+        uint32_t own = fabric_model_find_switch(model, name);
+
+        if (own != FABRIC_NONE && model->switches[own].parent != above)
+            return error_set(error, -EEXIST,
+                             "switch %.80s is below other switches in a line before", name);
+        if (own == FABRIC_NONE) {
+            rc = fabric_model_add_switch(model, name, 0, &own, error);
+            if (rc == 0 && above != FABRIC_NONE)
+                rc = fabric_model_set_parent(model, own, above, fabric_read_link, error);
+        }
+        above = own;
+    }
+    *ret_leaf = above;
+    return rc;
+}
+
+/* Several tasks of a node may have printed the same. */
+static int add_node(struct fabric_model *model, const char *node, uint32_t leaf,
+                    struct error *error)
+{
+    uint32_t known = fabric_model_find_vertex(model, node);
+
+    if (known != FABRIC_NONE && model->vertices[known].top == leaf)
+        return 0;
+    return fabric_model_add_vertex(model, node, node, "", leaf, fabric_read_link, error);
+}
+
+static int read_line(struct fabric_model *model, char *line, struct error *error)
+{
+    char *rest = line;
+    char *address = strtok_r(rest, " \t\r", &rest);
+    const char *pattern = strtok_r(NULL, " \t\r", &rest);
+    const char *node;
+    uint32_t leaf = FABRIC_NONE;
+    int rc;
+
+    assert(address != NULL);
+    if (!is_blank(rest))
+        return error_set(error, -EINVAL, "ADDRESS [PATTERN] expected, not \"%.80s\" after them",
+                         rest);
+    node = split_node(address, pattern);
+    if (node == NULL)
+        return error_set(error, -EINVAL,
+                         "\"%.80s\" is no address as switch.switch.node, which Slurm gives with "
+                         "TopologyPlugin=topology/tree or topology/block",
+                         address);
+    rc = add_switches(model, address, &leaf, error);
+    return rc < 0 ? rc : add_node(model, node, leaf, error);
+}
+
+int fabric_read_addresses(struct fabric_model *model, const char *text, struct error *error)
+{
+    int rc = 0;
+
+    assert(model->vertices_count == 0);
+    for (uint32_t number = 1; *text != '\0' && rc == 0; number++) {
+        struct buffer line = {0};
+        size_t bytes = strcspn(text, "\n");
+        const char *comment = memchr(text, '#', bytes);
+
+        buffer_append(&line, text, comment != NULL ? (size_t)(comment - text) : bytes);
+        if (!is_blank(buffer_string(&line)))
+            rc = read_line(model, (char *)line.data, error);
+        if (rc < 0)
+            error_prefix(error, "line %u", number);
+        buffer_fini(&line);
+        text += bytes + (text[bytes] == '\n');
+    }
+    if (rc == 0 && model->vertices_count == 0)
+        rc = error_set(error, -EINVAL, "no line has an address");
+    return rc < 0 ? rc : fabric_model_settle(model, error);
+}
+
+int fabric_read_is_address(const char *text)
+{
+    const char *at = text + strspn(text, " \t\r\n");
+
+    while (*at == '#') {
+        at += strcspn(at, "\n");
+        at += strspn(at, " \t\r\n");
+    }
+    return *at != '\0' && at[strcspn(at, " \t\r\n=")] != '=';
+}
