@@ -21,21 +21,19 @@
 #include "test/soak/jobs_judge.h"
 #include "test/support/tap.h"
 
-#define JOBS_MAX    12u
-#define FLAT_JOBS   400u
-#define FLAT_PLACES 14u
-#define SEEDS       400u
-#define LAST_NS     (4000ull * NS_PER_MS)
-#define LEAVE_NS    (60ull * NS_PER_S)
-#define END_NS      (400ull * NS_PER_S)
-#define PLACES_MAX  24u
-#define START_NS    (500ull * NS_PER_MS) /* all daemons are up */
-#define DRAIN_NS    (10ull * NS_PER_MS)  /* the root has heard of it */
+#define JOBS_MAX   12u
+#define SEEDS      400u
+#define LAST_NS    (4000ull * NS_PER_MS)
+#define LEAVE_NS   (60ull * NS_PER_S)
+#define END_NS     (400ull * NS_PER_S)
+#define PLACES_MAX 24u
+#define START_NS   (500ull * NS_PER_MS) /* all daemons are up */
+#define DRAIN_NS   (10ull * NS_PER_MS)  /* the root has heard of it */
 
 struct soak {
     struct sim_machine *machine;
     struct random_state random;
-    struct judge_job jobs[2 * FLAT_JOBS + 1];
+    struct judge_job jobs[JOBS_MAX + 1];
     uint32_t jobs_count;
     uint32_t places;
     uint32_t deaths;
@@ -350,62 +348,6 @@ static void soak_run(uint64_t seed)
     allocation_fini(&allocation);
 }
 
-/* What the overlay keeps at all places together. */
-static uint32_t kept_in_tree(const struct sim_machine *machine, uint32_t places)
-{
-    uint32_t kept = 0;
-
-    for (uint32_t place = 0; place <= places; place++) {
-        const struct endpoint *node = sim_machine_endpoint(machine, place);
-
-        kept += endpoint_kept_entries(node) + endpoint_kept_operations(node) +
-                endpoint_kept_series(node);
-    }
-    return kept;
-}
-
-/* Hundreds of jobs one after the other and beside each other: nothing grows with them. */
-static void test_flat(void)
-{
-    struct soak soak = {.places = FLAT_PLACES};
-    struct sim_machine_config config = {.latency_ns = 50000,
-                                        .seed = 1,
-                                        .radix = 2,
-                                        .daemon_ns = NS_PER_MS,
-                                        .idle = 1,
-                                        .policy = INSTANCE_STAYS};
-    const struct placement_rule rule = {.policy = PLACEMENT_BY_SLOT, .processes = 2};
-    const struct sim_program program = {.step_ns_max = 5 * NS_PER_MS, .fences = 1};
-    struct allocation allocation;
-    uint32_t kept = 0;
-
-    allocation_init(&allocation);
-    allocation_generate(&allocation, "n", FLAT_PLACES, 1);
-    config.allocation = &allocation;
-    soak.machine = sim_machine_create(&config, &watch, &soak);
-    for (uint32_t round = 0; round < 2; round++) {
-        uint64_t now_ns = sim_machine_now_ns(soak.machine);
-
-        for (uint32_t i = 0; i < FLAT_JOBS; i++) {
-            soak.jobs[++soak.jobs_count] = (struct judge_job){.processes = 2};
-            sim_machine_run_job_at(soak.machine, now_ns + i * 3 * NS_PER_MS, &rule, &program);
-        }
-        (void)sim_machine_run(soak.machine, now_ns + FLAT_JOBS * 3 * NS_PER_MS + 10 * NS_PER_S);
-        if (round == 0)
-            kept = kept_in_tree(soak.machine, FLAT_PLACES);
-        is_uint(instance_kept_jobs(sim_machine_instance(soak.machine, 0)), 0,
-                "the root keeps nothing of %u jobs", soak.jobs_count);
-    }
-    is_uint(kept_in_tree(soak.machine, FLAT_PLACES), kept,
-            "nor do relays and nodes: %u things after %u jobs as after %u", kept, soak.jobs_count,
-            FLAT_JOBS);
-    ok(soak.wrong == NULL, "each is reported once");
-    sim_machine_leave(soak.machine);
-    (void)sim_machine_run(soak.machine, sim_machine_now_ns(soak.machine) + 60 * NS_PER_S);
-    sim_machine_destroy(soak.machine);
-    allocation_fini(&allocation);
-}
-
 static uint64_t setting(const char *name, uint64_t otherwise)
 {
     const char *text = getenv(name);
@@ -417,7 +359,6 @@ int main(void)
 {
     uint64_t first = setting("JOBS_SOAK_SEED", 1), seeds = setting("JOBS_SOAK_SEEDS", SEEDS);
 
-    test_flat();
     for (uint64_t seed = first; seed < first + seeds; seed++)
         soak_run(seed);
     diag("%u jobs: %u ended well, %u by a rank, %u by their user, %u were refused, %u lost a node; "
