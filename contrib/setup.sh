@@ -17,7 +17,7 @@ esac
 tests=(g++ "${clang[@]}" musl-tools bats
     openmpi-bin libopenmpi-dev mpich libmpich-dev slurm-client slurm-wlm libslurm-dev libpmi2-0-dev munge
     python3-mpi4py lammps hpcc openssh-server openssh-client
-    procps psmisc util-linux iproute2 python3 python3-sphinx mandoc xz-utils git zsh fish debhelper
+    procps psmisc util-linux iproute2 python3 python3-sphinx mandoc gnuplot-nox xz-utils git zsh fish debhelper
     rpm environment-modules tcl build-essential gdb vim-tiny)
 
 if ! command -v dpkg-query >/dev/null; then

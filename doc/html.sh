@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# html.sh DIRECTORY: doc/ as HTML, in DIRECTORY/html. Run by `make html`, after banyan itself, which draws the pictures.
+# html.sh DIRECTORY: doc/ as HTML, in DIRECTORY/html, and its prose as man pages, in DIRECTORY/man. Run by `make html`,
+# after banyan itself, which draws the pictures.
 #
 # Sphinx reads a copy, DIRECTORY/pages, to which are added what other programs make: the man pages (mandoc) and the
-# pictures (banyan). Any warning of Sphinx is an error.
+# pictures (banyan, gnuplot). Any warning of Sphinx is an error.
 set -eu
 srcdir=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
 top_builddir=$(cd "${top_builddir:-$srcdir}" && pwd)
@@ -14,9 +15,9 @@ pages=$target/pages
 banyan=$top_builddir/banyan
 export BANYAN_CONFIG=none
 
-for program in sphinx-build mandoc; do
+for program in sphinx-build mandoc gnuplot; do
     command -v $program >/dev/null || {
-        echo "html.sh: $program is missing (on Debian: apt-get install python3-sphinx mandoc)" >&2
+        echo "html.sh: $program is missing (on Debian: apt-get install python3-sphinx mandoc gnuplot-nox)" >&2
         exit 1
     }
 done
@@ -56,5 +57,20 @@ picture() {
 picture tree tree --virtual-nodes 16 --radix 4
 picture map map -n 16 --map-by core --nodes 'n[1-2]' --topology 'package:2 core:4 pu:1'
 
-BANYAN_VERSION=$("$banyan" version | sed 's/^banyan //') \
-    sphinx-build -q -W --keep-going -b html -d "$target/doctrees" "$pages" "$target/html"
+# bench_plots ARGUMENT...: as `banyan bench ARGUMENT... --plot DIRECTORY` has gnuplot draw them.
+bench_plots() {
+    "$banyan" bench "$@" --plot "$target/plots" >"$target/bench.out" </dev/null
+}
+bench_plots --virtual-nodes 8 --operation pairs --size 64K,256K
+cp "$target/plots/pairs_65536.svg" "$pages/pictures"
+bench_plots --virtual-nodes 4 --operation broadcast,exchange --size 64..64K -r 20
+cp "$target/plots/time.svg" "$target/plots/bandwidth.svg" "$pages/pictures"
+# shellcheck disable=SC2016 # The shell of each rank expands it.
+"$banyan" run --virtual-nodes 4 --slots 2 -N 2 --trace "$target/trace.json" sh -c 'sleep 0.1$BANYAN_RANK' </dev/null
+python3 "$here/timeline.py" "$target/trace.json" >"$pages/pictures/timeline.svg"
+
+BANYAN_VERSION=$("$banyan" version | sed 's/^banyan //')
+export BANYAN_VERSION
+for builder in html man; do
+    sphinx-build -q -W --keep-going -b $builder -d "$target/doctrees/$builder" "$pages" "$target/$builder"
+done

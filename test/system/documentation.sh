@@ -3,8 +3,8 @@
 #
 # The commands in the tutorial, the how-to pages and the page of troubles run as typed, in the order of their page, and
 # print what is shown below them. ssh, the commands of PBS, LSF and Kubernetes and apptainer are stand-ins that start
-# daemons on virtual nodes (fakessh); Slurm is a real one (contrib/testbed/with-slurm.sh). The pages become HTML without
-# a warning if Sphinx is there.
+# daemons on virtual nodes (fakessh); Slurm is a real one (contrib/testbed/with-slurm.sh). The pages become HTML and man
+# pages without a warning if Sphinx is there.
 . "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
 . "$srcdir/test/support/leftovers.sh"
 
@@ -143,7 +143,7 @@ page() {
     extract "$1" "$base"
     (
         cd "$scratch/top/${1//\//-}" || exit 1
-        ln -s "$srcdir/test" "$srcdir/contrib" .
+        ln -s "$srcdir/test" "$srcdir/contrib" "$srcdir/doc" .
         touch image.sif
         export PATH=$scratch/bin:$PATH BT_MARK=$mark
         [ -n "${SLURM_TESTBED:-}" ] || export BANYAN_NET=lo
@@ -177,15 +177,55 @@ else
     is "$status" 0 "the page of Slurm ends well"
 fi
 
-# ---- as HTML ----
+# ---- as HTML and man pages ----
 
-if command -v sphinx-build >/dev/null && command -v mandoc >/dev/null; then
-    run env srcdir="$srcdir" top_builddir="$top_builddir" bash "$srcdir/doc/html.sh" "$scratch/html"
-    is "$status $out$err" "0 " "Sphinx makes HTML of all pages without a warning"
-    run grep -c 'href="banyan-run.html"' "$scratch/html/html/reference/banyan.html"
+mkdir "$scratch/few"
+ln -s /bin/true "$scratch/few/sphinx-build"
+ln -s /bin/true "$scratch/few/mandoc"
+run env PATH="$scratch/few" srcdir="$srcdir" top_builddir="$top_builddir" "$BASH" "$srcdir/doc/html.sh" "$scratch/html"
+is "$status $out$err" "1 html.sh: gnuplot is missing (on Debian: apt-get install python3-sphinx mandoc gnuplot-nox)" \
+    "a program that is missing is named"
+
+# html: what Sphinx made of the pages, in $scratch/html.
+html() {
+    local name html=$scratch/html/html
+    run grep -c 'href="banyan-run.html"' "$html/reference/banyan.html"
     ok "man pages are linked to each other" [ "$status" = 0 ]
-    ok "with what banyan draws" [ -s "$scratch/html/html/_images/tree.svg" ]
+    for name in tree map time bandwidth pairs_65536 timeline; do
+        ok "the tutorial shows $name.svg" grep -q "src=\"_images/$name.svg\"" "$html/tutorial.html"
+        ok "which is complete" grep -q '</svg>' "$html/_images/$name.svg"
+    done
+    is "$(sed -n 's|.*text-anchor="end">\(.*\)</text>|\1|p' "$html/_images/timeline.svg" | tr '\n' ' ')" \
+        "ms root v1 v2 v3 v4 " "the timeline has a row for each node"
+    is "$(grep -o '<title>rank [0-9]*' "$html/_images/timeline.svg" | sort | tr -dc '0-9')" 01234567 "and a bar for each rank"
+}
+
+# man_pages: each how-to page has one, too.
+man_pages() {
+    local name file
+    for name in tutorial troubleshooting glossary "$srcdir"/doc/howto/*.rst; do
+        [ "$name" = "${name%.rst}" ] || name=howto-$(basename "$name" .rst)
+        file=$scratch/html/man/banyan-$name.7
+        ok "banyan-$name(7) is made" grep -q "^banyan-$name .- " "$file"
+        is "$(mandoc -T lint -W error "$file" 2>&1)" "" "without an error"
+        is "$(grep -nE '\[image|pictures/' "$file")" "" "and without pictures"
+    done
+    mandoc -T ascii "$scratch/html/man/banyan-tutorial.7" | sed 's/.\x08//g' >"$scratch/tutorial"
+    is "$(grep -xE 'DESCRIPTION|A FIRST JOB|WHAT IS NEXT' "$scratch/tutorial" | tr '\n' ,)" \
+        "DESCRIPTION,A FIRST JOB,WHAT IS NEXT," "banyan-tutorial(7) has the sections of the page"
+}
+
+echo '[]' >"$scratch/empty.json"
+run python3 "$srcdir/doc/timeline.py" "$scratch/empty.json"
+is "$status $out$err" "1 timeline.py: $scratch/empty.json has no phases of nodes; \`banyan run --trace\` writes them" \
+    "a trace without nodes is refused"
+
+if command -v sphinx-build >/dev/null && command -v mandoc >/dev/null && command -v gnuplot >/dev/null; then
+    run env srcdir="$srcdir" top_builddir="$top_builddir" bash "$srcdir/doc/html.sh" "$scratch/html"
+    is "$status $out$err" "0 " "Sphinx makes HTML and man pages without a warning"
+    html
+    man_pages
 else
-    skip "sphinx-build or mandoc is missing"
+    skip "sphinx-build, mandoc or gnuplot is missing"
 fi
 done_testing

@@ -174,7 +174,7 @@ static void put_map(const struct bench_row *row, struct buffer *out)
         buffer_printf(out, "set output 'pairs_%u.svg'\n", row->what.size_bytes);
     buffer_printf(
         out,
-        "set title '%s of %u bytes'\nplot $pairs matrix using 1:2:($3 > 0 ? $3 : NaN) with image notitle\n",
+        "set title '%s of %u bytes'\nplot $pairs matrix using 1:2:($3 > 0 ? $3 : NaN) with image pixels notitle\n",
         row->name, row->what.size_bytes);
 }
 
