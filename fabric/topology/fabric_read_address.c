@@ -123,11 +123,14 @@ int fabric_read_addresses(struct fabric_model *model, const char *text, struct e
 
 int fabric_read_is_address(const char *text)
 {
-    const char *at = text + strspn(text, " \t\r\n");
+    const char *at = text + strspn(text, " \t\r\n"), *after;
+    size_t word;
 
     while (*at == '#') {
         at += strcspn(at, "\n");
         at += strspn(at, " \t\r\n");
     }
-    return *at != '\0' && at[strcspn(at, " \t\r\n=")] != '=';
+    word = strcspn(at, " \t\r\n=");
+    after = at + word + strspn(at + word, " \t\r");
+    return at[word] != '=' && (memchr(at, '.', word) != NULL || strncmp(after, "node", 4) == 0);
 }

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A process of `banyan fabric --measure` and `banyan bench --operation pairs`, one on each node: it measures
- * the paths between its node and all others over TCP, in rounds of pairs (pair_rounds.h), and prints a line for each
- * that it has measured:
+ * the paths between its node and all others, over TCP or libfabric (pair_network.h), in rounds of pairs (pair_rounds.h),
+ * and prints a line for each that it has measured:
  *
  *     FROM TO LATENCY_NS TRANSFER_NS
  *
- * Of a pair the process of the lower rank connects and measures.  LATENCY_NS is half of the shortest round trip, of a
+ * Of a pair the process of the lower rank leads and measures.  LATENCY_NS is half of the shortest round trip, of a
  * small message or a transfer, the same for both directions; TRANSFER_NS the shortest time
  * of a transfer one way, until the last has been read there, without the latency of the answer.  Rounds are separated
- * by barriers of PMI-1, by which the processes also know each other's addresses and the secret that keeps strangers
+ * by barriers of PMI-1, by which the processes also know each other's addresses and the token that keeps strangers
  * out.
  *
  * A separate process, so that daemons stay responsive whatever the network does.
- * Memory: one buffer of 256 KiB.  Time: O(processes) rounds.
+ * Memory: one buffer of 256 KiB, or libfabric's endpoint.  Time: O(processes) rounds.
  */
 #ifndef LAUNCH_EXEC_PAIR_WORKER_H
 #define LAUNCH_EXEC_PAIR_WORKER_H
 
 #include <stdint.h>
 
-/* The first argument of banyan and banyand that makes one of them such a process, before bytes and repetitions. */
+/* The first argument of banyan and banyand that makes one of them such a process, before bytes, repetitions and, for
+ * libfabric, its provider, or "" for the first. */
 #define PAIR_WORKER_WORD "--pair-worker"
 
 #define PAIR_WORKER_BYTES_MAX   (1024 * 1024 * 1024)

@@ -29,6 +29,27 @@ run "$banyan" fabric --topology "$scratch/five" --matrix
 is "$status-$(head -n 1 <<<"$out")-$(wc -l <<<"$out")" "0-from,v1,v2,v3,v4,v5-6" "also as a matrix"
 nothing_left_within 30 none "nothing is left"
 
+# Over libfabric.
+for fabric in "ofi:tcp;ofi_rxm" ofi; do
+    run "$banyan" fabric --measure --fabric "$fabric" --size 100000 --repeat 3 -- --virtual-nodes 5 --timeout 240
+    is "$status-$err" "0-" "$fabric: five nodes"
+    echo "$out" >"$scratch/ofi"
+    is "$(ways "$scratch/ofi" | wc -l)" 20 "$fabric: all ways"
+    like "$out" "\"fabric\": \"$fabric\"" "$fabric: which the description names"
+done
+run "$banyan" fabric --measure --fabric ofi:nosuch -- --virtual-nodes 2
+like "$status-$err" "^125-banyan: libfabric has no reliable datagrams of nosuch here .* or use --fabric tcp" \
+    "a provider that is not here"
+refuses 125 "option --fabric: 'udp' is not one of tcp, ofi, ofi:PROVIDER" "what is no network" fabric --measure --fabric udp
+refuses 125 "option --fabric: it needs --measure" "a network alone" fabric --fabric ofi
+nothing_left_within 30 none "nothing is left"
+
+# Between the nodes of an instance.
+dir=$("$banyan" start --daemonize --virtual-nodes 3 </dev/null)
+run "$banyan" fabric --measure -- --instance "$dir"
+is "$status-$err-$(grep -c '"node"' <<<"$out")" "0--3" "the nodes of an instance"
+run "$banyan" stop --instance "$dir"
+
 # Two slow nodes of 64 (the sanitizers' libraries must be the first to be loaded: there without slow nodes).
 if [ -n "${BANYAN_SANITIZERS:-}" ] || ! ${CC:-cc} -shared -fPIC -I"$top_builddir" -o "$scratch/slow.so" "$srcdir/test/tool/slow_sends.c" -ldl; then
     skip "no slow nodes here"

@@ -82,7 +82,8 @@ static void print_square(const struct pair_matrix *matrix, int column, struct bu
     buffer_append_string(out, "]");
 }
 
-static void print_description(const struct pair_matrix *matrix, uint64_t bytes, struct buffer *out)
+static void print_description(const struct pair_matrix *matrix, uint64_t bytes, const char *fabric,
+                              struct buffer *out)
 {
     buffer_append_string(out, "{\"switches\": [{\"name\": \"network\"}],\n \"nics\": [");
     for (uint32_t i = 0; i < matrix->nodes; i++) {
@@ -94,34 +95,41 @@ static void print_description(const struct pair_matrix *matrix, uint64_t bytes, 
     }
     buffer_append_string(out, "],\n \"costs\": ");
     print_square(matrix, 0, out);
-    buffer_printf(out, ",\n \"measured\": {\"bytes\": %" PRIu64 ",\n \"latency_ns\": ", bytes);
+    buffer_printf(out, ",\n \"measured\": {\"bytes\": %" PRIu64 ",\n \"fabric\": ", bytes);
+    print_text(fabric, out);
+    buffer_append_string(out, ",\n \"latency_ns\": ");
     print_square(matrix, 1, out);
     buffer_append_string(out, ",\n \"transfer_ns\": ");
     print_square(matrix, 2, out);
     buffer_append_string(out, "}}\n");
 }
 
-int fabric_measure_describe(const char *lines, uint64_t bytes, struct buffer *out,
-                            struct error *error)
+int fabric_measure_describe(const char *lines, uint64_t bytes, const char *fabric,
+                            struct buffer *out, struct error *error)
 {
     struct pair_matrix matrix;
     int rc = pair_matrix_take(lines, &matrix, error);
 
     if (rc < 0)
         return rc;
-    print_description(&matrix, bytes, out);
+    print_description(&matrix, bytes, fabric, out);
     pair_matrix_fini(&matrix);
     return 0;
 }
 
 int fabric_measure_run(const struct pair_matrix_run *run, struct buffer *out, struct error *error)
 {
+    int is_ofi = run->provider != NULL, is_named = is_ofi && run->provider[0] != '\0';
     struct pair_matrix matrix;
+    char *fabric;
     int rc = pair_matrix_measure(run, &matrix, error);
 
     if (rc != 0)
         return rc;
-    print_description(&matrix, run->bytes, out);
+    fabric = memory_printf("%s%s%s", is_ofi ? "ofi" : "tcp", is_named ? ":" : "",
+                           is_named ? run->provider : "");
+    print_description(&matrix, run->bytes, fabric, out);
+    free(fabric);
     pair_matrix_fini(&matrix);
     return 0;
 }

@@ -14,8 +14,9 @@
 
 /* Runs it, and appends the description as JSON.  Returns the exit status of a run that has failed and said why. */
 int fabric_measure_run(const struct pair_matrix_run *run, struct buffer *out, struct error *error);
-/* The description, from what the processes have printed.  -EPROTO if a path is missing, -E2BIG. */
-int fabric_measure_describe(const char *lines, uint64_t bytes, struct buffer *out,
-                            struct error *error);
+/* The description, from what the processes have printed; fabric: over what they have measured.  -EPROTO if a path is
+ * missing, -E2BIG. */
+int fabric_measure_describe(const char *lines, uint64_t bytes, const char *fabric,
+                            struct buffer *out, struct error *error);
 
 #endif

@@ -32,6 +32,7 @@ struct fabric_settings {
     struct option_list nodes;
     int json;
     int measure;
+    const char *fabric;
     uint32_t size;
     uint32_t repeat;
 };
@@ -74,9 +75,15 @@ static const struct option_rule fabric_rules[] = {
     {.kind = OPTION_FLAG,
      .name = "measure",
      FIELD(measure),
-     .help = "measure the paths between all nodes over TCP, from a process on each, and print a "
+     .help = "measure the paths between all nodes, from a process on each, and print a "
              "description with their costs; what follows -- are options of banyan run "
              "that choose the nodes"},
+    {.kind = OPTION_TEXT,
+     .name = "fabric",
+     .value = "tcp|ofi[:PROVIDER]",
+     FIELD(fabric),
+     .help = "measure over TCP or over libfabric, with the provider that fi_info names so or its "
+             "first with reliable datagrams (default: tcp)"},
     {.kind = OPTION_NUMBER,
      .name = "size",
      .value = "BYTES",
@@ -251,14 +258,30 @@ static int show_fabric(const struct fabric_settings *settings, const struct requ
 
 /* ---- Measuring ---- */
 
+/* NULL for TCP. */
+static int choose_provider(const char *fabric, const char **ret_provider, struct error *error)
+{
+    *ret_provider = NULL;
+    if (fabric == NULL || strcmp(fabric, "tcp") == 0)
+        return 0;
+    if (strcmp(fabric, "ofi") == 0)
+        *ret_provider = "";
+    else if (strncmp(fabric, "ofi:", 4) == 0 && fabric[4] != '\0')
+        *ret_provider = fabric + 4;
+    else
+        return error_set(error, -EINVAL,
+                         "option --fabric: '%.80s' is not one of tcp, ofi, ofi:PROVIDER", fabric);
+    return 0;
+}
+
 static int measure(const struct fabric_settings *settings, int argc, char *const *argv,
                    struct buffer *out, struct error *error)
 {
-    const struct pair_matrix_run wanted = {
-        .options = (const char *const *)argv,
-        .options_count = argc,
-        .bytes = settings->size > 0 ? settings->size : MEASURE_BYTES,
-        .repeats = settings->repeat > 0 ? settings->repeat : MEASURE_REPEATS};
+    struct pair_matrix_run wanted = {.options = (const char *const *)argv,
+                                     .options_count = argc,
+                                     .bytes = settings->size > 0 ? settings->size : MEASURE_BYTES,
+                                     .repeats =
+                                         settings->repeat > 0 ? settings->repeat : MEASURE_REPEATS};
 
     if (settings->topology != NULL || settings->from != NULL || settings->to != NULL ||
         settings->matrix > 0 || settings->nodes.count > 0)
@@ -272,6 +295,8 @@ static int measure(const struct fabric_settings *settings, int argc, char *const
         return error_set(error, -EINVAL,
                          "'%.80s' is no option of banyan run, which alone follow --measure --",
                          argv[0]);
+    if (choose_provider(settings->fabric, &wanted.provider, error) < 0)
+        return error->code;
     return fabric_measure_run(&wanted, out, error);
 }
 
@@ -288,9 +313,11 @@ int fabric_verb(int argc, char *const *argv, const struct request_ops *ops, stru
         options_version(out);
     else if (rc == 0 && settings.measure > 0)
         rc = measure(&settings, argc - next, argv + next, out, error);
-    else if (rc == 0 && (settings.size > 0 || settings.repeat > 0))
+    else if (rc == 0 && (settings.size > 0 || settings.repeat > 0 || settings.fabric != NULL))
         rc = error_set(error, -EINVAL, "option --%s: it needs --measure",
-                       settings.size > 0 ? "size" : "repeat");
+                       settings.size > 0     ? "size"
+                       : settings.repeat > 0 ? "repeat"
+                                             : "fabric");
     else if (rc == 0 && next < argc)
         rc = error_set(error, -EINVAL, "unknown argument '%.80s'; see 'banyan help fabric'",
                        argv[next]);

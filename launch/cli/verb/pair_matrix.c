@@ -204,6 +204,8 @@ static void execute(const struct pair_matrix_run *run, int out_fd, pid_t parent)
     argv[count++] = PAIR_WORKER_WORD;
     argv[count++] = memory_printf("%" PRIu64, run->bytes);
     argv[count++] = memory_printf("%" PRIu32, run->repeats);
+    if (run->provider != NULL)
+        argv[count++] = run->provider;
     argv[count] = NULL;
     prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
     if (getppid() != parent)

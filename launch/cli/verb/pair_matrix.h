@@ -32,6 +32,7 @@ struct pair_matrix_run {
     int options_count;
     uint64_t bytes; /* of a transfer */
     uint32_t repeats;
+    const char *provider; /* of libfabric, "" for the first; NULL: over TCP */
 };
 
 /* A pair, and what was measured of it. */

@@ -21,7 +21,7 @@ static void test_description(void)
     struct error error = ERROR_NONE;
     uint32_t a, b, c;
 
-    is_int(fabric_measure_describe(lines, 4096, &out, &error), 0, "lines in any order");
+    is_int(fabric_measure_describe(lines, 4096, "tcp", &out, &error), 0, "lines in any order");
     is_int(fabric_read_text(&model, buffer_string(&out), out.length_bytes, &error), 0,
            "a description that can be read: %s", error.text);
     a = fabric_model_find_node(&model, "a1");
@@ -43,7 +43,7 @@ static void refuses(const char *text, int code, const char *message)
     struct buffer out = {0};
     struct error error = ERROR_NONE;
 
-    is_int(fabric_measure_describe(text, 1, &out, &error), code, "refused: %s", message);
+    is_int(fabric_measure_describe(text, 1, "ofi:tcp", &out, &error), code, "refused: %s", message);
     has_string(error.text, message, "it says why");
     is_int(out.length_bytes, 0, "nothing is printed");
     buffer_fini(&out);

@@ -170,7 +170,7 @@ static void test_slurm_addresses(void)
     is_int(cost(&model, "n1", "n4"), 3, "at the core");
     fabric_model_fini(&model);
     refuses(read_text, "n1 node\n", -EINVAL, no_address);
-    refuses(read_text, "n1\n", -EINVAL, no_address);
+    refuses(read_text, "n1\n", -EINVAL, "line 1: NAME=VALUE expected, not \"n1\"");
     refuses(fabric_read_addresses, "s.n1 switch.switch.node\n", -EINVAL,
             "line 1: \"s.n1\" is no address as switch.switch.node, which Slurm gives with "
             "TopologyPlugin=topology/tree or topology/block");
