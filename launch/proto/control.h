@@ -122,8 +122,8 @@ struct control_ready {
 #define CONTROL_SUBSCRIBER_BYTES_MAX (8u * 1024 * 1024)
 
 #define CONTROL_STDIN_WINDOW  (256u * 1024)
-#define CONTROL_OUTPUT_WINDOW (4u * 1024 * 1024) /* all daemons together, at the root */
-#define CONTROL_NODE_WINDOW   (256u * 1024)      /* of one of them, at most */
+#define CONTROL_OUTPUT_WINDOW (2560u * 1024) /* all daemons together, at the root */
+#define CONTROL_NODE_WINDOW   (256u * 1024)  /* of one of them, at most */
 
 struct control_end {
     uint32_t status;  /* exit status to report: 130 for Ctrl-C, 143 SIGTERM, 129 SIGHUP, 124 */

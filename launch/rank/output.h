@@ -38,7 +38,7 @@ struct output_events {
 };
 
 /* The window of one of that many nodes: a share of CONTROL_OUTPUT_WINDOW, within limits.  So the
- * root and the front end hold at most 4 MiB up to 1,024 nodes, 4 KiB per node beyond. */
+ * root and the front end hold at most 2.5 MiB up to 640 nodes, 4 KiB per node beyond. */
 uint32_t output_window_bytes(uint32_t nodes);
 
 struct output *output_create(struct loop *loop, uint32_t ranks, uint32_t window_bytes,
