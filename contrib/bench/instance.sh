@@ -79,7 +79,7 @@ measure_idle() {
     local seconds=20
     begin "$3"
     if [ -z "$problem" ]; then
-        sleep 5
+        sleep 20 # until waves come as rarely as they ever do (overlay/lease.c)
         look_at_idle >"$scratch/before"
         sleep $seconds
         look_at_idle >"$scratch/after"
