@@ -9,6 +9,27 @@
 
 struct lone_calls lone_calls = {.now_ns = 1};
 
+struct daemon_core *lone_calls_root(const struct daemon_ops *ops, uint32_t client, bool has_job)
+{
+    struct daemon_core *core = lone_core_at(0, ops, &lone_calls_tree);
+
+    lone_core_greet(core, client, 0);
+    lone_core_job(core, (struct job_event){.kind = JOB_EVENT_COMPLETE});
+    if (has_job)
+        lone_core_run(core, UINT32_MAX);
+    buffer_clear(&lone_calls.text);
+    lone_calls.last_id = 0;
+    return core;
+}
+
+void lone_calls_wait(struct daemon_core *core, enum daemon_timer timer)
+{
+    struct daemon_event late = {.kind = DAEMON_EVENT_TIMER, .id = timer};
+
+    lone_calls.now_ns = lone_calls.due_ns;
+    daemon_core_step(core, &late);
+}
+
 void lone_calls_heard(const char *expected, const char *name)
 {
     is_string(buffer_string(&lone_calls.text), expected, "%s", name);
@@ -79,4 +100,23 @@ void lone_calls_timer(void *context, enum daemon_timer timer, uint32_t job, uint
 {
     if (timer == lone_calls.timer)
         lone_calls.due_ns = deadline_ns;
+}
+
+void lone_calls_test_gone(const struct daemon_ops *ops, uint32_t client, bool has_job,
+                          enum daemon_timer timer, void (*ask)(struct daemon_core *core))
+{
+    struct daemon_core *core = lone_calls_root(ops, client, has_job);
+    struct daemon_event closed = {.kind = DAEMON_EVENT_CLIENT_CLOSED, .place = client};
+
+    ask(core);
+    daemon_core_step(core, &closed);
+    buffer_clear(&lone_calls.text);
+    lone_calls_wait(core, timer);
+    lone_calls_heard("", "a client that has gone gets no answer");
+    daemon_core_destroy(core);
+    core = lone_calls_root(ops, client, has_job);
+    ask(core);
+    daemon_core_destroy(core);
+    ok(1, "a root ends while nodes are asked");
+    buffer_clear(&lone_calls.text);
 }

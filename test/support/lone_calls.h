@@ -29,6 +29,13 @@ void lone_calls_client_send(void *context, uint32_t client, uint8_t type, const 
 
 /* "PLACE is asked about PLACES within N ms" */
 void lone_calls_print_request(uint32_t place, const struct ranges *places, uint32_t patience_ms);
+/* A root with all nodes, which a client has greeted, and has_job: with a job on all of them.  Nothing is written down. */
+struct daemon_core *lone_calls_root(const struct daemon_ops *ops, uint32_t client, bool has_job);
+/* The timer is due. */
+void lone_calls_wait(struct daemon_core *core, enum daemon_timer timer);
+/* Checks of a root that is asked and whose client then goes away, or that ends itself. */
+void lone_calls_test_gone(const struct daemon_ops *ops, uint32_t client, bool has_job,
+                          enum daemon_timer timer, void (*ask)(struct daemon_core *core));
 /* Is this what has been written down since the last call? */
 void lone_calls_heard(const char *expected, const char *name);
 

@@ -123,6 +123,30 @@ void lone_core_greet(struct daemon_core *core, uint32_t client, uint8_t wants)
     buffer_fini(&payload);
 }
 
+void lone_core_ask(struct daemon_core *core, uint32_t client, uint32_t number,
+                   enum job_message kind, struct buffer *data)
+{
+    struct control_request request = {
+        .request = number, .kind = (uint8_t)kind, .data = {data->data, data->length_bytes}};
+    struct buffer payload = {0};
+
+    control_request_encode(&request, &payload);
+    lone_core_say(core, client, CONTROL_REQUEST, &payload);
+    buffer_fini(&payload);
+    buffer_fini(data);
+}
+
+void lone_core_reply(struct daemon_core *core, uint32_t id, int status, struct buffer *data)
+{
+    struct daemon_event event = {.kind = DAEMON_EVENT_REPLY, .id = id, .status = status};
+
+    if (status == 0)
+        event.message = job_reply_message(0, data->data, data->length_bytes);
+    daemon_core_step(core, &event);
+    message_release(event.message);
+    buffer_fini(data);
+}
+
 size_t lone_core_client_queued(void *context, uint32_t client)
 {
     return 0;

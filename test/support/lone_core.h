@@ -30,6 +30,11 @@ void lone_core_greet(struct daemon_core *core, uint32_t client, uint8_t wants);
 /* A message of a client. */
 void lone_core_say(struct daemon_core *core, uint32_t client, uint8_t type,
                    const struct buffer *payload);
+/* A client's request number, with its data, which is emptied. */
+void lone_core_ask(struct daemon_core *core, uint32_t client, uint32_t number,
+                   enum job_message kind, struct buffer *data);
+/* What a place answers to the request id; its data, which is emptied, if the status is 0. */
+void lone_core_reply(struct daemon_core *core, uint32_t id, int status, struct buffer *data);
 /* daemon_client_ops.queued: all has been sent. */
 size_t lone_core_client_queued(void *context, uint32_t client);
 /* daemon_ops.now_ns */

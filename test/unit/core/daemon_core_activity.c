@@ -56,48 +56,26 @@ static const struct daemon_ops ops = {.now_ns = lone_calls_now_ns,
 
 static void ask(struct daemon_core *core, uint32_t number, uint32_t job)
 {
-    struct control_request request = {.request = number, .kind = JOB_MESSAGE_ACTIVITY};
-    struct buffer payload = {0}, data = {0};
+    struct buffer data = {0};
 
     wire_put_u32(&data, job);
-    request.data = (struct wire_bytes){data.data, data.length_bytes};
-    control_request_encode(&request, &payload);
-    lone_core_say(core, CLIENT, CONTROL_REQUEST, &payload);
-    buffer_fini(&payload);
-    buffer_fini(&data);
+    lone_core_ask(core, CLIENT, number, JOB_MESSAGE_ACTIVITY, &data);
 }
 
 static void reply(struct daemon_core *core, uint32_t id, int status, uint8_t state, uint32_t place)
 {
-    struct daemon_event event = {.kind = DAEMON_EVENT_REPLY, .id = id, .status = status};
     struct activity activity = {0};
     struct buffer data = {0};
 
     activity_add(&activity, &(struct activity_rank){.state = state}, place - 1, place);
     activity_encode(&activity, &data);
-    if (status == 0)
-        event.message = job_reply_message(0, data.data, data.length_bytes);
-    daemon_core_step(core, &event);
-    message_release(event.message);
+    lone_core_reply(core, id, status, &data);
     activity_fini(&activity);
-    buffer_fini(&data);
-}
-
-static struct daemon_core *root_with_job(void)
-{
-    struct daemon_core *core = lone_core_at(0, &ops, &lone_calls_tree);
-
-    lone_core_greet(core, CLIENT, 0);
-    lone_core_job(core, (struct job_event){.kind = JOB_EVENT_COMPLETE});
-    lone_core_run(core, UINT32_MAX);
-    buffer_clear(&lone_calls.text);
-    lone_calls.last_id = 0;
-    return core;
 }
 
 static void test_root(void)
 {
-    struct daemon_core *core = root_with_job();
+    struct daemon_core *core = lone_calls_root(&ops, CLIENT, true);
     struct daemon_event late = {.kind = DAEMON_EVENT_TIMER, .id = DAEMON_TIMER_ACTIVITY};
 
     ask(core, 1, 7);
@@ -120,8 +98,7 @@ static void test_root(void)
     reply(core, 6, 0, 'T', 2);
     daemon_core_step(core, &late);
     lone_calls_heard("", "as long as there is time");
-    lone_calls.now_ns = lone_calls.due_ns;
-    daemon_core_step(core, &late);
+    lone_calls_wait(core, DAEMON_TIMER_ACTIVITY);
     lone_calls_heard("answer 4: 0 T:1@2 silent:1,3-4\n",
                      "it names those that have not answered in time");
     reply(core, 5, 0, 'S', 1);
@@ -129,24 +106,9 @@ static void test_root(void)
     daemon_core_destroy(core);
 }
 
-static void test_gone(void)
+static void ask_first(struct daemon_core *core)
 {
-    struct daemon_core *core = root_with_job();
-    struct daemon_event closed = {.kind = DAEMON_EVENT_CLIENT_CLOSED, .place = CLIENT};
-    struct daemon_event late = {.kind = DAEMON_EVENT_TIMER, .id = DAEMON_TIMER_ACTIVITY};
-
     ask(core, 1, 1);
-    daemon_core_step(core, &closed);
-    buffer_clear(&lone_calls.text);
-    lone_calls.now_ns = lone_calls.due_ns;
-    daemon_core_step(core, &late);
-    lone_calls_heard("", "a client that has gone gets no answer");
-    daemon_core_destroy(core);
-    core = root_with_job();
-    ask(core, 1, 1);
-    daemon_core_destroy(core);
-    ok(1, "a root ends while nodes are asked");
-    buffer_clear(&lone_calls.text);
 }
 
 static void test_node(void)
@@ -175,7 +137,7 @@ int main(void)
     lone_calls.print_request = print_request;
     lone_core_open();
     test_root();
-    test_gone();
+    lone_calls_test_gone(&ops, CLIENT, true, DAEMON_TIMER_ACTIVITY, ask_first);
     test_node();
     lone_core_close();
     buffer_fini(&lone_calls.text);

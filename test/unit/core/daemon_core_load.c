@@ -74,21 +74,15 @@ static const struct daemon_ops ops = {.now_ns = lone_calls_now_ns,
 
 static void ask(struct daemon_core *core, uint32_t number, uint32_t rows)
 {
-    struct control_request request = {.request = number, .kind = JOB_MESSAGE_LOAD};
     const struct load_request load = {.rows = rows};
-    struct buffer payload = {0}, data = {0};
+    struct buffer data = {0};
 
     load_request_encode(&load, &data);
-    request.data = (struct wire_bytes){data.data, data.length_bytes};
-    control_request_encode(&request, &payload);
-    lone_core_say(core, CLIENT, CONTROL_REQUEST, &payload);
-    buffer_fini(&payload);
-    buffer_fini(&data);
+    lone_core_ask(core, CLIENT, number, JOB_MESSAGE_LOAD, &data);
 }
 
 static void reply(struct daemon_core *core, uint32_t id, int status, uint32_t first, uint32_t last)
 {
-    struct daemon_event event = {.kind = DAEMON_EVENT_REPLY, .id = id, .status = status};
     struct load load = {.rows = NULL};
     struct buffer data = {0};
 
@@ -98,36 +92,13 @@ static void reply(struct daemon_core *core, uint32_t id, int status, uint32_t fi
         load_add(&load, &row, LOAD_ROWS_MAX);
     }
     load_encode(&load, &data);
-    if (status == 0)
-        event.message = job_reply_message(0, data.data, data.length_bytes);
-    daemon_core_step(core, &event);
-    message_release(event.message);
+    lone_core_reply(core, id, status, &data);
     load_fini(&load);
-    buffer_fini(&data);
-}
-
-static void clock_over(struct daemon_core *core)
-{
-    struct daemon_event late = {.kind = DAEMON_EVENT_TIMER, .id = DAEMON_TIMER_LOAD};
-
-    lone_calls.now_ns = lone_calls.due_ns;
-    daemon_core_step(core, &late);
-}
-
-static struct daemon_core *root(void)
-{
-    struct daemon_core *core = lone_core_at(0, &ops, &lone_calls_tree);
-
-    lone_core_greet(core, CLIENT, 0);
-    lone_core_job(core, (struct job_event){.kind = JOB_EVENT_COMPLETE});
-    buffer_clear(&lone_calls.text);
-    lone_calls.last_id = 0;
-    return core;
 }
 
 static void test_root(void)
 {
-    struct daemon_core *core = root();
+    struct daemon_core *core = lone_calls_root(&ops, CLIENT, false);
 
     ask(core, 1, 9);
     lone_calls_heard("1 is asked about 1-2 within 2625 ms\n3 is asked about 3-4 within 2625 ms\n",
@@ -138,13 +109,13 @@ static void test_root(void)
     reply(core, 2, 0, 3, 4);
     reply(core, 1, 0, 1, 2);
     lone_calls_heard("", "all have answered, but it has not measured yet");
-    clock_over(core);
+    lone_calls_wait(core, DAEMON_TIMER_LOAD);
     lone_calls_heard("answer 1: 0 0:0,100,100 1:0,0,0 2:0,0,0 3:0,0,0 4:0,0,0 of 5 silent:\n",
                      "the sums of all; the root's machine is nobody's node");
     is_uint(lone_calls.due_ns, UINT64_MAX, "nothing is left to wait for");
     ask(core, 3, 1);
     buffer_clear(&lone_calls.text);
-    clock_over(core);
+    lone_calls_wait(core, DAEMON_TIMER_LOAD);
     reply(core, 4, -EAGAIN, 0, 0);
     reply(core, 3, -EHOSTDOWN, 0, 0);
     lone_calls_heard("2 is asked about 2 within 2625 ms\n",
@@ -158,15 +129,15 @@ static void test_root(void)
 
 static void test_silent(void)
 {
-    struct daemon_core *core = root();
+    struct daemon_core *core = lone_calls_root(&ops, CLIENT, false);
     uint64_t begun_ns = lone_calls.now_ns;
 
     ask(core, 1, 1);
-    clock_over(core);
+    lone_calls_wait(core, DAEMON_TIMER_LOAD);
     reply(core, 2, 0, 3, 4);
     buffer_clear(&lone_calls.text);
     is_uint(lone_calls.due_ns, begun_ns + 3000 * NS_PER_MS, "the others have some time");
-    clock_over(core);
+    lone_calls_wait(core, DAEMON_TIMER_LOAD);
     lone_calls_heard("answer 1: 0 0:0,100,100 of 3 silent:1-2\n",
                      "then it names those that are silent");
     reply(core, 1, 0, 1, 2);
@@ -174,22 +145,9 @@ static void test_silent(void)
     daemon_core_destroy(core);
 }
 
-static void test_gone(void)
+static void ask_first(struct daemon_core *core)
 {
-    struct daemon_core *core = root();
-    struct daemon_event closed = {.kind = DAEMON_EVENT_CLIENT_CLOSED, .place = CLIENT};
-
     ask(core, 1, 1);
-    daemon_core_step(core, &closed);
-    buffer_clear(&lone_calls.text);
-    clock_over(core);
-    lone_calls_heard("", "a client that has gone gets no answer");
-    daemon_core_destroy(core);
-    core = root();
-    ask(core, 1, 1);
-    daemon_core_destroy(core);
-    ok(1, "a root ends while nodes are asked");
-    buffer_clear(&lone_calls.text);
 }
 
 static void node_is_asked(struct daemon_core *core, uint32_t id, uint32_t first, uint32_t last)
@@ -218,13 +176,13 @@ static void test_node(void)
     node_is_asked(core, 6, 2, 4);
     lone_calls_heard("3 is asked about 3 within 700 ms\n4 is asked about 4 within 700 ms\n",
                      "a node hands the others on, with less time");
-    clock_over(core);
+    lone_calls_wait(core, DAEMON_TIMER_LOAD);
     reply(core, lone_calls.last_id, 0, 4, 4);
-    clock_over(core);
+    lone_calls_wait(core, DAEMON_TIMER_LOAD);
     lone_calls_heard("reply 0 2:500,100,100 4:0,0,0 of 2 silent:3\n",
                      "and answers when its time is over");
     node_is_asked(core, 7, 2, 2);
-    clock_over(core);
+    lone_calls_wait(core, DAEMON_TIMER_LOAD);
     lone_calls_heard("reply 0 2:500,100,100 of 1 silent:\n", "or for itself");
     for (uint32_t id = 10; id < 26; id++)
         node_is_asked(core, id, 2, 2);
@@ -242,7 +200,7 @@ int main(void)
     lone_core_open();
     test_root();
     test_silent();
-    test_gone();
+    lone_calls_test_gone(&ops, CLIENT, false, DAEMON_TIMER_LOAD, ask_first);
     test_node();
     lone_core_close();
     buffer_fini(&lone_calls.text);

@@ -134,15 +134,10 @@ static const struct daemon_ops ops = {.now_ns = lone_core_now_ns,
 
 static void ask(struct daemon_core *core, uint32_t number, uint32_t job)
 {
-    struct control_request request = {.request = number, .kind = JOB_MESSAGE_PROGRESS};
-    struct buffer payload = {0}, data = {0};
+    struct buffer data = {0};
 
     wire_put_u32(&data, job);
-    request.data = (struct wire_bytes){data.data, data.length_bytes};
-    control_request_encode(&request, &payload);
-    lone_core_say(core, CLIENT, CONTROL_REQUEST, &payload);
-    buffer_fini(&payload);
-    buffer_fini(&data);
+    lone_core_ask(core, CLIENT, number, JOB_MESSAGE_PROGRESS, &data);
 }
 
 static void result(struct daemon_core *core, uint32_t generation, int status,

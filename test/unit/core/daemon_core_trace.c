@@ -92,15 +92,10 @@ static void ask(struct daemon_core *core, uint32_t place)
 static void answer(struct daemon_core *core, uint32_t id, int status, uint64_t received_ns,
                    uint64_t sent_ns, uint64_t error_ns)
 {
-    struct daemon_event event = {.kind = DAEMON_EVENT_REPLY, .id = id, .status = status};
     struct buffer data = {0};
 
     run_trace_clock_encode(received_ns, sent_ns, error_ns, &data);
-    if (status == 0)
-        event.message = job_reply_message(0, data.data, data.length_bytes);
-    daemon_core_step(core, &event);
-    message_release(event.message);
-    buffer_fini(&data);
+    lone_core_reply(core, id, status, &data);
 }
 
 /* The root's clock is 5,000 ahead of the node's; place 1 knows that within 10. */
