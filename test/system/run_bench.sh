@@ -52,7 +52,7 @@ is "$status-$(grep -cE ' 0\.[0-9]+  faster$' <<<"$out")" 0-2 "faster than before
 sed -E 's/("median(_low|_high)?_ns": )([0-9]+)/\11/' "$scratch/scaled.json" >"$scratch/fast.json"
 run "$banyan" bench --virtual-nodes 5 -r 9 --operation barrier,gather --size 64,128 --compare "$scratch/fast.json" </dev/null
 is "$status-$(sed -n 's/.*  \(new\|same\|faster\|slower\)$/\1/p' <<<"$out" | tr '\n' ' ')" "1-slower slower new " "slower is a status"
-refuses 125 "option --compare: cannot read /none: " "no such file" bench --compare /none
+refuses 125 "option --compare: cannot read /none: No such file or directory" "no such file" bench --compare /none
 echo '{"rows": [{"operation": "barrier"}]}' >"$scratch/other.json"
 refuses 125 "option --compare: .*/other.json is not what 'banyan bench --json' has written" "another file" \
     bench --compare "$scratch/other.json"
@@ -205,6 +205,6 @@ nothing_left_within 60 none "nothing is left"
 
 refuses 125 "option --operation: 'scatter' is not one of barrier," "no such operation" bench --operation scatter
 refuses 125 "option --size: must be a list of sizes up to 64M, or of FIRST..LAST, not '65M'" "too large" bench --size 65M
-refuses 125 "expected: banyan bench \[OPTIONS\], not 'x'" "no words" bench x
+refuses 125 "unknown argument 'x'; see 'banyan help bench'" "no words" bench x
 refuses 125 "option --radix" "what an instance refuses" bench --virtual-nodes 2 --radix 9
 done_testing

@@ -36,7 +36,8 @@ int bench_compare_read(struct bench_earlier *ret_earlier, const char *path, stru
 
     if (root == NULL)
         return error_set(error, -EINVAL, "option --compare: cannot read %.200s: %.200s", path,
-                         why.text);
+                         json_error_code(&why) == json_error_cannot_open_file ? strerror(errno)
+                                                                              : why.text);
     rc = take_rows(&earlier, json_object_get(root, "rows"));
     json_decref(root);
     if (rc < 0) {

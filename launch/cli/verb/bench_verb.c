@@ -590,8 +590,8 @@ int bench_verb(int argc, char **argv)
     int status = options_parse(bench_verb_rules(), argc, argv, &settings, &next, &error);
 
     if (status == 0 && settings.start.help == 0 && settings.start.version == 0 && next < argc)
-        status =
-            error_set(&error, -EINVAL, "expected: banyan bench [OPTIONS], not '%.80s'", argv[next]);
+        status = error_set(&error, -EINVAL, "unknown argument '%.80s'; see 'banyan help bench'",
+                           argv[next]);
     if (status == 0 && settings.start.help > 0) {
         bench_verb_help(&text);
         status = verb_output_print(&text, EXIT_SUCCESS);
