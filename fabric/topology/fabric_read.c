@@ -39,7 +39,7 @@ int fabric_read_text(struct fabric_model *model, const char *text, size_t text_b
     if (*at == '{' || *at == '[')
         return fabric_read_json(model, text, text_bytes, error);
     if (strstr(text, "\nCa\t") != NULL || strstr(text, "\nCa ") != NULL ||
-        strncmp(at, "Ca", 2) == 0)
+        strncmp(at, "Ca ", 3) == 0 || strncmp(at, "Ca\t", 3) == 0)
         return fabric_read_infiniband(model, text, error);
     if (fabric_read_is_address(text))
         return fabric_read_addresses(model, text, error);

@@ -13,7 +13,7 @@
 #include "fabric/topology/fabric_model.h"
 
 /* Slurm's topology.conf: topology/tree (SwitchName, Switches, Nodes) or topology/block (BlockName, Nodes, BlockSizes);
- * also what `scontrol show topology` prints.
+ * also what `scontrol show topology` prints of topology/tree.
  * Each node has one NIC, with the node's name.  A link costs 1; nodes of different blocks are one more apart for each
  * size of blocks that does not hold both. */
 int fabric_read_slurm(struct fabric_model *model, const char *text, struct error *error);
@@ -26,7 +26,8 @@ int fabric_read_infiniband(struct fabric_model *model, const char *text, struct 
 int fabric_read_json(struct fabric_model *model, const char *text, size_t text_bytes,
                      struct error *error);
 /* Lines of SLURM_TOPOLOGY_ADDR and, after a blank, SLURM_TOPOLOGY_ADDR_PATTERN, as tasks of Slurm on all nodes print
- * them.  A link costs 1.  Without a pattern the node's name is what follows the last dot. */
+ * them.  A link costs 1, and all blocks are connected, by one more.  A node without switches is left out, as topology.conf
+ * would.  Without a pattern the node's name is what follows the last dot. */
 int fabric_read_addresses(struct fabric_model *model, const char *text, struct error *error);
 /* Does the text begin as such lines, rather than with NAME=VALUE? */
 int fabric_read_is_address(const char *text);

@@ -38,7 +38,8 @@ static char *split_node(char *address, const char *pattern)
     return dot + 1;
 }
 
-/* The last of the switches of a path, which are added where they are new. */
+/* The last of the switches of a path, which are added where they are new; FABRIC_NONE if there are none.  Slurm leaves a
+ * level empty on which a node has no switch. */
 static int add_switches(struct fabric_model *model, char *path, uint32_t *ret_leaf,
                         struct error *error)
 {
@@ -50,6 +51,8 @@ static int add_switches(struct fabric_model *model, char *path, uint32_t *ret_le
         const char *name = strsep(&rest, ".");
         uint32_t own = fabric_model_find_switch(model, name);
 
+        if (name[0] == '\0')
+            continue;
         if (own != FABRIC_NONE && model->switches[own].parent != above)
             return error_set(error, -EEXIST,
                              "switch %.80s is below other switches in a line before", name);
@@ -75,7 +78,8 @@ static int add_node(struct fabric_model *model, const char *node, uint32_t leaf,
     return fabric_model_add_vertex(model, node, node, "", leaf, fabric_read_link, error);
 }
 
-static int read_line(struct fabric_model *model, char *line, struct error *error)
+/* *has_blocks: topology/block has been seen. */
+static int read_line(struct fabric_model *model, char *line, int *has_blocks, struct error *error)
 {
     char *rest = line;
     char *address = strtok_r(rest, " \t\r", &rest);
@@ -88,6 +92,7 @@ static int read_line(struct fabric_model *model, char *line, struct error *error
     if (!is_blank(rest))
         return error_set(error, -EINVAL, "ADDRESS [PATTERN] expected, not \"%.80s\" after them",
                          rest);
+    *has_blocks |= pattern != NULL && strncmp(pattern, "block", strlen("block")) == 0;
     node = split_node(address, pattern);
     if (node == NULL)
         return error_set(error, -EINVAL,
@@ -95,12 +100,27 @@ static int read_line(struct fabric_model *model, char *line, struct error *error
                          "TopologyPlugin=topology/tree or topology/block",
                          address);
     rc = add_switches(model, address, &leaf, error);
-    return rc < 0 ? rc : add_node(model, node, leaf, error);
+    return rc < 0 || leaf == FABRIC_NONE ? rc : add_node(model, node, leaf, error);
+}
+
+/* What topology/block names are blocks, of which each can reach each other. */
+static int join_blocks(struct fabric_model *model, struct error *error)
+{
+    uint32_t count = model->switches_count, top = FABRIC_NONE;
+    int rc = 0;
+
+    if (count > 1)
+        rc = fabric_model_add_switch(model, "all blocks", 0, &top, error);
+    for (uint32_t i = 0; i < count && count > 1 && rc == 0; i++) {
+        if (model->switches[i].parent == FABRIC_NONE)
+            rc = fabric_model_set_parent(model, i, top, fabric_read_link, error);
+    }
+    return rc;
 }
 
 int fabric_read_addresses(struct fabric_model *model, const char *text, struct error *error)
 {
-    int rc = 0;
+    int rc = 0, has_blocks = 0;
 
     assert(model->vertices_count == 0);
     for (uint32_t number = 1; *text != '\0' && rc == 0; number++) {
@@ -110,14 +130,16 @@ int fabric_read_addresses(struct fabric_model *model, const char *text, struct e
 
         buffer_append(&line, text, comment != NULL ? (size_t)(comment - text) : bytes);
         if (!is_blank(buffer_string(&line)))
-            rc = read_line(model, (char *)line.data, error);
+            rc = read_line(model, (char *)line.data, &has_blocks, error);
         if (rc < 0)
             error_prefix(error, "line %u", number);
         buffer_fini(&line);
         text += bytes + (text[bytes] == '\n');
     }
     if (rc == 0 && model->vertices_count == 0)
-        rc = error_set(error, -EINVAL, "no line has an address");
+        rc = error_set(error, -EINVAL, "no line has the address of a node below a switch");
+    if (rc == 0 && has_blocks)
+        rc = join_blocks(model, error);
     return rc < 0 ? rc : fabric_model_settle(model, error);
 }
 

@@ -213,18 +213,20 @@ static int any_group_lives(const struct helper_state *state)
 }
 
 /* Must this adopted process end now?  An orphan of a helper that is dead, too, comes to us when
- * daemon and helper of a node on this machine were killed together. */
-static int must_end(struct helper_state *state, pid_t pid, struct group **ret_group)
+ * daemon and helper of a node on this machine were killed together.  *ret_alone: nothing is known of its process
+ * group. */
+static int must_end(struct helper_state *state, pid_t pid, struct group **ret_group, int *ret_alone)
 {
+    enum orphan_kind kind;
     pid_t helper;
     uint32_t number;
     struct group *group;
 
-    switch (orphan_examine(pid, &helper, &number)) {
+    kind = orphan_examine(pid, &helper, &number);
+    *ret_alone = kind == ORPHAN_ENDING;
+    switch (kind) {
     case ORPHAN_HELPER:
         state->awaits_helper = state->closing; /* until it has ended: its orphans become ours */
-        return 0;
-    case ORPHAN_ENDED:
         return 0;
     case ORPHAN_DAEMON:
         return state->closing && !state->spares_daemons;
@@ -258,10 +260,12 @@ static size_t kill_orphans(struct helper_state *state)
 
     for (size_t i = 0; i < count; i++) {
         struct group *group = NULL;
+        int is_alone;
+
         if (hash_map_get_u64(state->by_pid, (uint64_t)pids[i]) != NULL ||
-            !must_end(state, pids[i], &group))
+            !must_end(state, pids[i], &group, &is_alone))
             continue;
-        orphan_kill(pids[i], !is_in_worker(state, pids[i]));
+        orphan_kill(pids[i], !is_alone && !is_in_worker(state, pids[i]));
         killed++;
     }
     free(pids);

@@ -76,8 +76,8 @@ static int is_daemon(pid_t pid)
     return is_named(pid, DAEMON_NAME "\n");
 }
 
-/* A process that exits has no program before it has no number. */
-static int has_ended(pid_t pid)
+/* Its memory has been freed, at least by its first thread. */
+static int is_ending(pid_t pid)
 {
     char path[32];
     char target;
@@ -127,8 +127,8 @@ enum orphan_kind orphan_examine(pid_t pid, pid_t *ret_helper, uint32_t *ret_grou
         kind = ORPHAN_MARKED;
     } else if (is_daemon(pid)) {
         kind = ORPHAN_DAEMON;
-    } else if (has_ended(pid)) {
-        kind = ORPHAN_ENDED;
+    } else if (is_ending(pid)) {
+        kind = ORPHAN_ENDING;
     }
     buffer_fini(&environment);
     return kind;

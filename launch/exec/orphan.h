@@ -27,7 +27,7 @@ enum orphan_kind {
     ORPHAN_MARKED,   /* *ret_helper and *ret_group are set */
     ORPHAN_HELPER,   /* a helper that outlives its daemon: it cleans up and ends by itself */
     ORPHAN_DAEMON,   /* a node's daemon that outlives the one that started it */
-    ORPHAN_ENDED,    /* its memory is freed: it only has to be waited for */
+    ORPHAN_ENDING,   /* without memory: it exits, or its first thread has */
     ORPHAN_UNMARKED, /* its environment is empty or closed to us */
     ORPHAN_KIND_COUNT
 };

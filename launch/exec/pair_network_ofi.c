@@ -71,18 +71,19 @@ static void on_sent(void *context, void *user, int status)
 
 static const struct ofi_events events = {.received = on_received, .sent = on_sent};
 
-/* Until something has happened, or for WAIT_MS.  since_ns: when something did last. */
+/* Until something has happened, or for WAIT_MS.  since_ns: when something between the two did last. */
 static int wait_for_more(struct ofi_path *path, uint64_t *since_ns)
 {
     struct pollfd wait = {.fd = path->table->fd(path->ofi), .events = POLLIN};
+    uint64_t received_bytes = path->received_bytes;
+    uint32_t under_way = path->under_way;
+    int has_more = path->table->progress(path->ofi);
 
-    if (path->table->progress(path->ofi)) {
+    if (path->received_bytes != received_bytes || path->under_way != under_way)
         *since_ns = loop_now_ns();
-        return path->failure;
-    }
-    if (loop_now_ns() - *since_ns > PAIR_PATIENCE_S * NS_PER_S)
+    else if (loop_now_ns() - *since_ns > PAIR_PATIENCE_S * NS_PER_S)
         return -ETIMEDOUT;
-    if (path->table->may_wait(path->ofi))
+    if (!has_more && path->table->may_wait(path->ofi))
         (void)poll(&wait, 1, WAIT_MS);
     return path->failure;
 }

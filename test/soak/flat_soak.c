@@ -104,11 +104,13 @@ int main(void)
     struct allocation allocation;
     uint32_t kept = 0, begun = 0;
 
+    if (jobs < FIRST_JOBS || jobs % BATCH_JOBS != 0)
+        bail_out("FLAT_SOAK_JOBS: a multiple of %u from %u on", BATCH_JOBS, FIRST_JOBS);
     allocation_init(&allocation);
     allocation_generate(&allocation, "n", PLACES, 1);
     config.allocation = &allocation;
     flat.machine = sim_machine_create(&config, &watch, &flat);
-    for (uint64_t until = FIRST_JOBS; until <= jobs; until *= until * 10 <= jobs ? 10 : 4) {
+    for (uint64_t until = FIRST_JOBS; begun < jobs; until = until * 10 < jobs ? until * 10 : jobs) {
         double job_us = run_until(&flat, (uint32_t)until, &begun);
 
         if (until == FIRST_JOBS)

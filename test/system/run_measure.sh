@@ -29,17 +29,24 @@ run "$banyan" fabric --topology "$scratch/five" --matrix
 is "$status-$(head -n 1 <<<"$out")-$(wc -l <<<"$out")" "0-from,v1,v2,v3,v4,v5-6" "also as a matrix"
 nothing_left_within 30 none "nothing is left"
 
-# Over libfabric.
-for fabric in "ofi:tcp;ofi_rxm" ofi; do
-    run "$banyan" fabric --measure --fabric "$fabric" --size 100000 --repeat 3 -- --virtual-nodes 5 --timeout 240
-    is "$status-$err" "0-" "$fabric: five nodes"
-    echo "$out" >"$scratch/ofi"
-    is "$(ways "$scratch/ofi" | wc -l)" 20 "$fabric: all ways"
-    like "$out" "\"fabric\": \"$fabric\"" "$fabric: which the description names"
-done
-run "$banyan" fabric --measure --fabric ofi:nosuch -- --virtual-nodes 2
-like "$status-$err" "^125-banyan: libfabric has no reliable datagrams of nosuch here .* or use --fabric tcp" \
-    "a provider that is not here"
+over_libfabric() {
+    local fabric
+    for fabric in "ofi:tcp;ofi_rxm" ofi; do
+        run "$banyan" fabric --measure --fabric "$fabric" --size 100000 --repeat 3 -- --virtual-nodes 5 --timeout 240
+        is "$status-$err" "0-" "$fabric: five nodes"
+        echo "$out" >"$scratch/ofi"
+        is "$(ways "$scratch/ofi" | wc -l)" 20 "$fabric: all ways"
+        like "$out" "\"fabric\": \"$fabric\"" "$fabric: which the description names"
+    done
+    run "$banyan" fabric --measure --fabric ofi:nosuch -- --virtual-nodes 2
+    like "$status-$err" "^125-banyan: libfabric has no reliable datagrams of nosuch here .* or use --fabric tcp" \
+        "a provider that is not here"
+}
+if [ -e "$BANYAN_PKGLIBDIR/fabric_ofi.so" ]; then
+    over_libfabric
+else
+    skip "libfabric: fabric_ofi.so is not built"
+fi
 refuses 125 "option --fabric: 'udp' is not one of tcp, ofi, ofi:PROVIDER" "what is no network" fabric --measure --fabric udp
 refuses 125 "option --fabric: it needs --measure" "a network alone" fabric --fabric ofi
 nothing_left_within 30 none "nothing is left"

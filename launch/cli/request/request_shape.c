@@ -70,9 +70,9 @@ int request_shape_read(const char *option, const char *text, const struct reques
 /* Slurm knows the switches above this node: what all nodes say can be collected (banyan-fabric(1)). */
 static int knows_switches(const struct request_ops *ops)
 {
-    const char *address = run_environment_get(ops->environment, "SLURM_TOPOLOGY_ADDR");
+    const char *pattern = run_environment_get(ops->environment, "SLURM_TOPOLOGY_ADDR_PATTERN");
 
-    return address != NULL && strchr(address, '.') != NULL;
+    return pattern != NULL && strchr(pattern, '.') != NULL;
 }
 
 /* ---- The order ---- */

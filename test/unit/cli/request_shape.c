@@ -22,7 +22,7 @@ static int read_file(const char *path, struct buffer *out, struct error *error)
 }
 
 static char slurm_conf[] = "SLURM_CONF=/cluster/slurm.conf";
-static char slurm_address[] = "SLURM_TOPOLOGY_ADDR=top.leaf.n1";
+static char slurm_pattern[] = "SLURM_TOPOLOGY_ADDR_PATTERN=switch.switch.node";
 static char *environment[] = {slurm_conf, NULL, NULL};
 static const struct request_ops ops = {.environment = environment, .read_file = read_file};
 
@@ -61,7 +61,7 @@ static void test_orders(void)
     is_order(&given, NULL, "n[1,3,2,4]", "", "a model that is given");
     is_order(&off, NULL, "", "", "no shape is wanted");
     is_order(&none, slurm, "", "", "Slurm without a file");
-    environment[1] = slurm_address;
+    environment[1] = slurm_pattern;
     is_order(&none, slurm, "",
              "the tree does not follow the fabric: /cluster/topology.conf does not exist: describe "
              "the fabric by --fabric-topology\n",

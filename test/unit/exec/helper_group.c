@@ -3,17 +3,22 @@
 #include "config.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/buffer.h"
+#include "fabric/file_read.h"
 #include "launch/exec/helper.h"
 #include "test/support/helper_notes.h"
 #include "test/support/processes.h"
 #include "test/support/tap.h"
+
+#define THREAD_WORD "only-a-thread"
 
 static void test_signal(void)
 {
@@ -114,6 +119,34 @@ static void test_agent(void)
     is_int(WTERMSIG(notes[1].status), SIGKILL, "until it is to end");
 }
 
+/* Only a thread of it is left, as after a call of pthread_exit in main: it has neither program nor environment. */
+static void test_thread(void)
+{
+    char *path = memory_printf("%s/thread", scratch);
+    char *script =
+        memory_printf("setsid /proc/%d/exe " THREAD_WORD " & echo $! >%s.new; mv %s.new %s; "
+                      "exec sleep 300",
+                      (int)getpid(), path, path, path);
+    struct buffer text = {0};
+    pid_t pid;
+
+    forget();
+    start_shell(1, 15, script);
+    for (int i = 0; i < PATIENCE_MS / 10 && access(path, F_OK) < 0; i++)
+        usleep(10000);
+    (void)file_read(path, 64, &text);
+    pid = (pid_t)atoi(buffer_string(&text));
+    ok(pid > 0 && processes_wait(setting, 1, PATIENCE_MS) >= 0,
+       "a process whose first thread has ended stands beside a rank");
+    is_int(kill(pid, 0), 0, "and lives");
+    helper_signal(helper, 1, SIGTERM);
+    ok(wait_for(&empty_count, 1) >= 0, "the rank ends");
+    is_int(kill(pid, 0), -1, "and so does that process");
+    buffer_fini(&text);
+    free(script);
+    free(path);
+}
+
 /* Waits for its end. */
 static void start_with_group(uint32_t group, const char *script)
 {
@@ -196,8 +229,21 @@ static void test_close(void)
     free(directory);
 }
 
-int main(void)
+static void *sleep_long(void *argument)
 {
+    sleep(300);
+    return argument;
+}
+
+int main(int argc, char **argv)
+{
+    pthread_t thread;
+
+    if (argc == 2 && strcmp(argv[1], THREAD_WORD) == 0) {
+        if (pthread_create(&thread, NULL, sleep_long, NULL) != 0)
+            return 1;
+        pthread_exit(NULL);
+    }
     helper_notes_begin(NULL);
     test_signal();
     test_wrapper();
@@ -205,6 +251,7 @@ int main(void)
     test_chain();
     test_leftover();
     test_agent();
+    test_thread();
     test_ends_group();
     test_two_groups();
     test_late_start();

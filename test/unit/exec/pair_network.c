@@ -23,6 +23,8 @@
 #define LARGE_BYTES 300000u
 #define KEYS_MAX    8
 #define LINE_BYTES  1024
+#define PATIENCE_MS 100000 /* longer than a peer's (PAIR_PATIENCE_S) */
+#define TOKEN       7
 
 /* ---- PMI-1 ---- */
 
@@ -53,24 +55,23 @@ static void answer(int fd, const char *line)
     (void)!write(fd, text, strlen(text));
 }
 
-/* Until both have closed. */
+/* Until one of them closes: then the other must not need it any more, and hears so if it does. */
 static void serve(const int fds[2])
 {
     struct pollfd waits[2] = {{.fd = fds[0], .events = POLLIN}, {.fd = fds[1], .events = POLLIN}};
     char line[LINE_BYTES];
     int arrived = 0;
 
-    while (waits[0].fd >= 0 || waits[1].fd >= 0) {
-        (void)poll(waits, 2, -1);
+    while (poll(waits, 2, PATIENCE_MS) > 0) {
         for (int i = 0; i < 2; i++) {
             ssize_t got = waits[i].revents != 0 ? read(waits[i].fd, line, sizeof(line) - 1) : 1;
 
             if (waits[i].revents == 0)
                 continue;
-            line[got > 0 ? got : 0] = '\0';
             if (got <= 0)
-                waits[i].fd = -1;
-            else if (strncmp(line, "cmd=barrier_in", 14) != 0)
+                return;
+            line[got] = '\0';
+            if (strncmp(line, "cmd=barrier_in", 14) != 0)
                 answer(waits[i].fd, line);
             else if (++arrived % 2 == 0)
                 for (int j = 0; j < 2; j++)
@@ -81,9 +82,10 @@ static void serve(const int fds[2])
 
 /* ---- The processes ---- */
 
-/* Says something else at the port of the peer, and stays. */
-static int be_a_stranger(struct pmi1_client *pmi)
+/* Says at the port of the peer that it is this rank, with a token of these bytes, and stays. */
+static int be_a_stranger(struct pmi1_client *pmi, uint32_t rank, int token)
 {
+    unsigned char hello[PAIR_TOKEN_BYTES + sizeof(rank)];
     char value[PMI1_CLIENT_VALUE_BYTES];
     struct sockaddr_storage system;
     struct address address;
@@ -99,8 +101,9 @@ static int be_a_stranger(struct pmi1_client *pmi)
     fd = socket(system.ss_family, SOCK_STREAM, 0);
     if (fd < 0 || connect(fd, (struct sockaddr *)&system, bytes) < 0)
         return -1;
-    memset(value, 'x', PAIR_TOKEN_BYTES + 4);
-    return send(fd, value, PAIR_TOKEN_BYTES + 4, MSG_NOSIGNAL) > 0 ? fd : -1;
+    memset(hello, token, PAIR_TOKEN_BYTES);
+    memcpy(hello + PAIR_TOKEN_BYTES, &rank, sizeof(rank));
+    return send(fd, hello, sizeof(hello), MSG_NOSIGNAL) > 0 ? fd : -1;
 }
 
 /* Rank 0 leads; how many steps went well. */
@@ -132,56 +135,61 @@ static int take_part(int fd, uint32_t rank, const char *provider)
     struct error error = ERROR_NONE;
     struct pair_network *network = provider == NULL ? pair_network_tcp(&pmi, &error)
                                                     : pair_network_ofi(&pmi, provider, &error);
-    int stranger = -1, well = -1;
+    int strangers[2] = {0, 0}, well = -1;
 
     if (network == NULL) {
         diag("%s", error.text);
         return -1;
     }
-    memset(network->token, 7, sizeof(network->token));
+    memset(network->token, TOKEN, sizeof(network->token));
     if (pmi1_client_barrier(&pmi, NULL) == 0) {
-        stranger = provider == NULL && rank == 0 ? be_a_stranger(&pmi) : 0;
-        well = stranger < 0 ? -1 : exchange(network, rank);
+        if (provider == NULL && rank == 0) {
+            strangers[0] = be_a_stranger(&pmi, 0, TOKEN + 1);
+            strangers[1] = be_a_stranger(&pmi, 2, TOKEN);
+        }
+        well = strangers[0] < 0 || strangers[1] < 0 ? -1 : exchange(network, rank);
     }
-    if (stranger > 0)
-        close(stranger);
+    for (int i = 0; i < 2; i++)
+        if (strangers[i] > 0)
+            close(strangers[i]);
     network->ops->destroy(network);
     return well;
 }
 
-static pid_t start(int ends[2], int other, uint32_t rank, const char *provider)
+/* Returns the server's end of its connection.  other: that of the first, or -1. */
+static int start(int other, uint32_t rank, const char *provider, pid_t *ret_pid)
 {
-    pid_t pid = fork();
+    int ends[2];
 
-    if (pid == 0) {
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) < 0)
+        bail_out("no socket pair: %s", strerror(errno));
+    *ret_pid = fork();
+    if (*ret_pid == 0) {
         close(ends[0]);
         if (other >= 0)
             close(other);
         _exit(take_part(ends[1], rank, provider) & 0xff);
     }
     close(ends[1]);
-    return pid;
+    return ends[0];
 }
 
 static void test_exchange(const char *provider, const char *name)
 {
-    int first[2], second[2], status = -1;
+    int fds[2], status = -1;
     pid_t pids[2];
 
     memset(values, 0, sizeof(values));
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, first) < 0 ||
-        socketpair(AF_UNIX, SOCK_STREAM, 0, second) < 0)
-        bail_out("no socket pairs: %s", strerror(errno));
-    pids[0] = start(first, second[0], 0, provider);
-    pids[1] = start(second, first[0], 1, provider);
-    serve((int[]){first[0], second[0]});
+    fds[0] = start(-1, 0, provider, &pids[0]);
+    fds[1] = start(fds[0], 1, provider, &pids[1]);
+    serve(fds);
+    close(fds[0]);
+    close(fds[1]);
     for (int i = 0; i < 2; i++) {
         waitpid(pids[i], &status, 0);
         is_int(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 4, "%s: all that process %d has done",
                name, i);
     }
-    close(first[0]);
-    close(second[0]);
 }
 
 static void test_digits(void)

@@ -169,6 +169,19 @@ static void test_slurm_addresses(void)
     is_int(cost(&model, "n1", "n3.example.org"), 4, "in two; the pattern tells the name of a node");
     is_int(cost(&model, "n1", "n4"), 3, "at the core");
     fabric_model_fini(&model);
+    reads(read_text,
+          "Cab.mid.l1.n1 switch.switch.switch.node\nCab..l2.n2 switch.switch.switch.node\n"
+          "...n3 switch.switch.switch.node\n.l4.n4 switch.switch.node\n",
+          &model,
+          "levels on which a node has no switch, and a name that another format begins with");
+    is_int(cost(&model, "n1", "n2"), 5, "through the top, from below and from beside a switch");
+    is_uint(fabric_model_find_vertex(&model, "n3"), FABRIC_NONE,
+            "a node without switches is left out");
+    fabric_model_fini(&model);
+    reads(read_text, "b1.n1 block.node\nb2.n2 block.node\nb1.n3 block.node\n", &model, "blocks");
+    is_int(cost(&model, "n1", "n3"), 2, "in one block");
+    is_int(cost(&model, "n1", "n2"), 4, "in two");
+    fabric_model_fini(&model);
     refuses(read_text, "n1 node\n", -EINVAL, no_address);
     refuses(read_text, "n1\n", -EINVAL, "line 1: NAME=VALUE expected, not \"n1\"");
     refuses(fabric_read_addresses, "s.n1 switch.switch.node\n", -EINVAL,
@@ -179,7 +192,8 @@ static void test_slurm_addresses(void)
     refuses(fabric_read_addresses, "a.b.n1\nc.b.n2\n", -EEXIST,
             "line 2: switch b is below other switches in a line before");
     refuses(fabric_read_addresses, "a.b.n1\na.c.n1\n", -EEXIST, "line 2: n1 is connected twice");
-    refuses(fabric_read_addresses, "# none\n", -EINVAL, "no line has an address");
+    refuses(fabric_read_addresses, "# none\n..n1 switch.switch.node\n", -EINVAL,
+            "no line has the address of a node below a switch");
 }
 
 /* Four leaves in two pods of two spines each, one core; node01 has two ports. */
