@@ -15,15 +15,15 @@
 
 #define FIRST_CLIENT 1u
 
-static bool has_unacked(const struct client_job *job)
+static bool has_unwritten(const struct client_job *job)
 {
-    return job->unacked[0].count > 0 || job->unacked[1].count > 0;
+    return !unwritten_is_empty(&job->unwritten);
 }
 
 static void job_check(const struct client_job *job)
 {
     assert(job->number > 0 && job->credits != NULL && job->head->head == job->head);
-    assert(job->head == job || (!has_unacked(job) && job->members == 0 && job->kept == NULL));
+    assert(job->head == job || (!has_unwritten(job) && job->members == 0 && job->kept == NULL));
     assert(job->kept == NULL || job->owner == 0);
     for (uint32_t i = 0; i < job->subscribers_count; i++)
         assert(job->subscribers[i] != job->owner); /* it has the streams already */
@@ -68,8 +68,7 @@ static void job_free(struct clients *clients, struct client_job *job)
     list_remove(&job->node);
     hash_map_destroy(job->credits);
     free(job->subscribers);
-    for (uint32_t i = 0; i < CLIENTS_STREAMS; i++)
-        clients_unacked_fini(&job->unacked[i]);
+    unwritten_fini(&job->unwritten);
     clients_kept_destroy(job->kept);
     free(job);
 }
@@ -164,33 +163,23 @@ static void credit_add(struct clients *clients, uint32_t number, uint32_t place,
     }
 }
 
-/* The client has written bytes of a stream: the daemons they came from may send as many more. */
-static void unacked_release(struct clients *clients, struct client_job *job, uint8_t stream,
-                            uint64_t bytes)
-{
-    struct unacked part;
-
-    while (clients_unacked_take(&job->unacked[stream == 2], bytes, &part)) {
-        credit_add(clients, part.job, part.place, part.bytes);
-        bytes -= part.bytes;
-    }
-    job_check(job);
-}
-
+/* The client has written output: the daemon from which it came may send as much again. */
 static void said_written(struct clients *clients, struct client_job *job,
                          struct wire_reader *reader)
 {
-    uint32_t bytes;
-    uint8_t stream = control_get_written(reader, &bytes);
+    struct unwritten_part part;
 
-    unacked_release(clients, job, stream, bytes);
+    control_get_written(reader, &part);
+    if (wire_finish(reader) == 0)
+        credit_add(clients, part.job, part.place, unwritten_take(&job->unwritten, &part));
+    job_check(job);
 }
 
 int clients_wait(const struct clients *clients, uint32_t number)
 {
     const struct client_job *job = job_find(clients, number);
 
-    return job != NULL && has_unacked(job->head);
+    return job != NULL && has_unwritten(job->head);
 }
 
 /* ---- clients that come and go ---- */
@@ -216,9 +205,12 @@ static void unsubscribe_client(struct client_job *job, uint32_t client)
 /* Its output is no longer read. */
 static void disown_job(struct clients *clients, struct client_job *job)
 {
+    struct unwritten_part part;
+
     job->owner = 0;
-    unacked_release(clients, job, 1, UINT64_MAX);
-    unacked_release(clients, job, 2, UINT64_MAX);
+    while (unwritten_take_any(&job->unwritten, UINT64_MAX, &part))
+        credit_add(clients, part.job, part.place, part.bytes);
+    job_check(job);
 }
 
 /* Numbers of the jobs of a family that have not ended, the youngest last; returns how many. */
@@ -530,14 +522,12 @@ void clients_output(struct clients *clients, uint32_t place, const void *data, s
     struct wire_reader reader;
     struct job_event event = {.kind = JOB_EVENT_OUTPUT};
     struct client_job *job;
-    uint8_t stream;
 
     wire_reader_init(&reader, data, bytes);
     event.job = control_get_job(&reader);
     if (wire_left(&reader) < JOB_OUTPUT_HEADER_BYTES)
         return;
     event.number = (int64_t)(wire_left(&reader) - JOB_OUTPUT_HEADER_BYTES);
-    stream = control_get_output_stream(&reader);
     job = job_find(clients, event.job);
     if (job == NULL)
         return; /* already reported */
@@ -545,8 +535,8 @@ void clients_output(struct clients *clients, uint32_t place, const void *data, s
     if (job->head->kept != NULL)
         clients_kept_add(job->head->kept, data, bytes);
     if (job->head->owner != 0 && event.number > 0)
-        clients_unacked_push(&job->head->unacked[stream == 2],
-                             &(struct unacked){job->number, place, (uint32_t)event.number});
+        unwritten_add(&job->head->unwritten,
+                      &(struct unwritten_part){job->number, place, (uint32_t)event.number});
     else
         credit_add(clients, job->number, place, (uint32_t)event.number);
     clients->ops.step(clients->context, &event);

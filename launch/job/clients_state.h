@@ -9,8 +9,7 @@
 #include "base/list.h"
 #include "launch/job/clients.h"
 #include "launch/job/clients_kept.h"
-
-#define CLIENTS_STREAMS 2u
+#include "launch/proto/unwritten.h"
 
 struct client {
     struct list_link node;
@@ -18,21 +17,6 @@ struct client {
     uint8_t greeted;
     uint8_t wants; /* CONTROL_WANTS_* */
     uint8_t holds; /* the instance: it ends with this client */
-};
-
-/* The owners of output that the client has not yet written. */
-struct unacked {
-    uint32_t job;
-    uint32_t place;
-    uint32_t bytes;
-};
-
-/* Of one stream, oldest at first; in clients_unacked.c. */
-struct unacked_ring {
-    struct unacked *items;
-    uint32_t first;
-    uint32_t count;
-    uint32_t capacity;
 };
 
 /* A job of a client, or one that is spawned by it or by another such: then the fields of the first of
@@ -49,15 +33,9 @@ struct client_job {
     struct clients_kept *kept; /* of a head that was never owned; NULL: nothing */
     uint32_t *subscribers;
     uint32_t subscribers_count;
-    /* A stream that nobody reads must not hold the credit of the other: stdout and stderr. */
-    struct unacked_ring unacked[CLIENTS_STREAMS];
-    struct hash_map *credits; /* place -> bytes consumed but not yet granted (uintptr_t) */
+    struct unwritten unwritten; /* by its owner, of the whole family */
+    struct hash_map *credits;   /* place -> bytes consumed but not yet granted (uintptr_t) */
 };
-
-void clients_unacked_push(struct unacked_ring *ring, const struct unacked *item);
-/* At most that many bytes of the oldest; 0: there are none. */
-int clients_unacked_take(struct unacked_ring *ring, uint64_t bytes, struct unacked *ret_part);
-void clients_unacked_fini(struct unacked_ring *ring);
 
 struct clients {
     struct clients_config config;

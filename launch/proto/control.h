@@ -21,8 +21,9 @@
 #include "base/wire.h"
 #include "launch/proto/instance_spec.h"
 #include "launch/proto/job_spec.h"
+#include "launch/proto/unwritten.h"
 
-#define CONTROL_VERSION 10u
+#define CONTROL_VERSION 11u
 
 /* In the session directory of the root of a persistent instance. */
 #define CONTROL_SOCKET "control"
@@ -32,11 +33,11 @@ enum control_message {
     CONTROL_HELLO, /* struct control_hello; the first message */
     CONTROL_RUN, /* u32 request, u8 CONTROL_RUN_*, job_spec: run it as soon as the tree is complete */
     /* u32 job and: */
-    CONTROL_SIGNAL,     /* u32 number: to every rank's process group */
-    CONTROL_END,        /* struct control_end: end the job */
-    CONTROL_STDIN,      /* bytes for stdin_rank; empty = end of file; of the client's job only */
-    CONTROL_OUTPUT_ACK, /* u32 bytes of output written: credit for the daemons; of the client's
-                         * job */
+    CONTROL_SIGNAL, /* u32 number: to every rank's process group */
+    CONTROL_END,    /* struct control_end: end the job */
+    CONTROL_STDIN,  /* bytes for stdin_rank; empty = end of file; of the client's job only */
+    CONTROL_OUTPUT_ACK, /* struct unwritten_part: output that has been written, or dropped: credit for the node; of
+                         * the client's job or one that it has spawned */
     CONTROL_SUBSCRIBE, /* nothing: get its streams, texts and end as they come, without credit, and before them
                          * what is kept of it (launch/job/clients_kept.h), also after its end; REFUSED with the
                          * job as the request if there is none */
@@ -56,7 +57,7 @@ enum control_message {
     CONTROL_TEXT,      /* u8 log level, string: a line for the user's stderr, printed after "banyan:
                       * "; job 0: about the instance */
     CONTROL_SPAWNED, /* u32 child: a process of the job, or of one that it has spawned, has spawned that
-                        * one: its STARTED, OUTPUT and TEXT follow.  SIGNAL, END and OUTPUT_ACK of the job
+                        * one: its STARTED, OUTPUT and TEXT follow.  SIGNAL and END of the job
                         * mean all of them, and JOB_END comes when they all have ended */
     CONTROL_JOB_END, /* struct control_job_end; the last of a job */
     /* of the instance */
@@ -216,11 +217,9 @@ int control_waits_decode(char **ret_why, struct wire_reader *reader);
 /* What messages about a job begin with; 0: of no job. */
 void control_put_job(uint32_t job, struct buffer *out);
 uint32_t control_get_job(struct wire_reader *reader);
-/* What follows it in CONTROL_OUTPUT: only the stream of it. */
-uint8_t control_get_output_stream(struct wire_reader *reader);
-/* What follows it in CONTROL_OUTPUT_ACK; get returns the stream, 1 or 2. */
-void control_put_written(uint8_t stream, uint32_t bytes, struct buffer *out);
-uint8_t control_get_written(struct wire_reader *reader, uint32_t *ret_bytes);
+/* What follows it in CONTROL_OUTPUT_ACK. */
+void control_put_written(const struct unwritten_part *part, struct buffer *out);
+void control_get_written(struct wire_reader *reader, struct unwritten_part *ret_part);
 /* What follows it in CONTROL_SIGNAL and _STDIN_ACK. */
 void control_put_number(uint32_t number, struct buffer *out);
 uint32_t control_get_number(struct wire_reader *reader);

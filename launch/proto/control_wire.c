@@ -312,25 +312,18 @@ uint32_t control_get_job(struct wire_reader *reader)
     return wire_get_u32(reader);
 }
 
-uint8_t control_get_output_stream(struct wire_reader *reader)
+void control_put_written(const struct unwritten_part *part, struct buffer *out)
 {
-    (void)wire_get_u32(reader); /* the rank */
-    return wire_get_u8(reader);
+    wire_put_u32(out, part->job);
+    wire_put_u32(out, part->place);
+    wire_put_u32(out, part->bytes);
 }
 
-void control_put_written(uint8_t stream, uint32_t bytes, struct buffer *out)
+void control_get_written(struct wire_reader *reader, struct unwritten_part *ret_part)
 {
-    assert(stream == 1 || stream == 2);
-    wire_put_u8(out, stream);
-    wire_put_u32(out, bytes);
-}
-
-uint8_t control_get_written(struct wire_reader *reader, uint32_t *ret_bytes)
-{
-    uint8_t stream = wire_get_u8(reader);
-
-    *ret_bytes = wire_get_u32(reader);
-    return stream;
+    ret_part->job = wire_get_u32(reader);
+    ret_part->place = wire_get_u32(reader);
+    ret_part->bytes = wire_get_u32(reader);
 }
 
 void control_put_number(uint32_t number, struct buffer *out)

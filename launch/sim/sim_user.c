@@ -212,14 +212,17 @@ static void text_came(struct sim_machine *machine, struct wire_reader *reader)
     free(text);
 }
 
-/* It has written what a job printed: context is the job, argument twice the bytes, and 1 of stderr. */
-static void call_written(void *context, uint64_t bytes)
+/* It has written what a job printed: context is the job, argument place << 32 | bytes. */
+static void call_written(void *context, uint64_t argument)
 {
     const struct sim_job *job = context;
     struct buffer payload = {0};
 
     control_put_job(job->number, &payload);
-    control_put_written(bytes & 1 ? 2 : 1, (uint32_t)(bytes >> 1), &payload);
+    control_put_written(&(struct unwritten_part){.job = job->number,
+                                                 .place = (uint32_t)(argument >> 32),
+                                                 .bytes = (uint32_t)argument},
+                        &payload);
     sim_user_send(job->machine, job->client, CONTROL_OUTPUT_ACK, &payload);
 }
 
@@ -237,7 +240,7 @@ static void output_came(struct sim_machine *machine, struct wire_reader *reader)
         job->reader_free_ns = now_ns;
     job->reader_free_ns += message.bytes.length_bytes * machine->config.reader_byte_ns;
     virtual_network_at(machine->sim, job->reader_free_ns, call_written, job,
-                       message.bytes.length_bytes << 1 | (message.stream == 2));
+                       (uint64_t)message.place << 32 | message.bytes.length_bytes);
 }
 
 static void ops_send(void *context, uint32_t client, uint8_t type, const void *data, size_t bytes)

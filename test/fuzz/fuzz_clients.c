@@ -219,8 +219,7 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
     put(&out, 1, CONTROL_SUBSCRIBE, &payload);
     buffer_append(&out, "\x00\x01\x03yes", 6); /* output of job 1 */
     wire_put_u32(&payload, 1);
-    wire_put_u8(&payload, 1);
-    wire_put_u32(&payload, 3);
+    control_put_written(&(struct unwritten_part){.job = 1, .place = 1, .bytes = 3}, &payload);
     put(&out, 0, CONTROL_OUTPUT_ACK, &payload);
     wire_put_u32(&payload, number);
     put(&out, 0, CONTROL_DETACH, &payload);

@@ -253,11 +253,17 @@ static void set_reading(struct direct *direct, bool reads)
                 loop_watch_set(direct->children[i].streams[s].watch, reads ? LOOP_READ : 0);
 }
 
-static void on_written(void *context, const size_t bytes[2])
+/* Its children have no credit: they are read as long as there is room. */
+static void on_written(void *context, const struct unwritten_part *part)
+{
+    (void)context;
+    (void)part;
+}
+
+static void on_moved(void *context)
 {
     struct direct *direct = context;
 
-    (void)bytes;
     direct->has_moved = true;
     if (direct->is_paused && output_writer_queued(direct->writer) < QUEUE_BYTES_MAX / 2) {
         set_reading(direct, true);
@@ -677,8 +683,8 @@ static void on_timeout(void *context)
 
 static void direct_open(struct direct *direct, uint64_t start_ns)
 {
-    static const struct output_writer_events events = {.written = on_written,
-                                                       .failed = on_write_failed};
+    static const struct output_writer_events events = {
+        .written = on_written, .moved = on_moved, .failed = on_write_failed};
     const struct run_request *request = direct->request;
     const struct output_label_style style = {.ranks = request->label,
                                              .times = output_label_times_of(request->timestamp)};

@@ -239,29 +239,33 @@ void front_end_watch_reader(struct front_end *front)
 
 /* ---- output ---- */
 
-static void acknowledge(struct front_end *front, uint8_t stream, size_t bytes)
+void front_end_acknowledge(struct front_end *front, const struct unwritten_part *part)
 {
     struct buffer payload = {0};
 
-    assert(bytes <= UINT32_MAX);
-    if (bytes == 0 || front->channel == NULL)
+    if (front->channel == NULL)
         return;
-    control_put_written(stream, (uint32_t)bytes, &payload);
+    control_put_written(part, &payload);
     front_end_send(front, CONTROL_OUTPUT_ACK, payload.data, payload.length_bytes);
     buffer_fini(&payload);
 }
 
-static void on_written(void *context, const size_t bytes[2])
+/* What tasks print has been acknowledged when it came (front_end_tasks_output). */
+static void on_written(void *context, const struct unwritten_part *part)
+{
+    struct front_end *front = context;
+
+    if (front->tasks == NULL)
+        front_end_acknowledge(front, part);
+}
+
+static void on_moved(void *context)
 {
     struct front_end *front = context;
 
     front->reader_moved = 1;
-    if (front->tasks != NULL) {
+    if (front->tasks != NULL)
         task_run_print(front->tasks);
-    } else {
-        acknowledge(front, 1, bytes[0]);
-        acknowledge(front, 2, bytes[1]);
-    }
     front_end_check_gone(front);
 }
 
@@ -279,8 +283,8 @@ static void on_write_failed(void *context, const struct error *error)
 
 static void front_end_open(struct front_end *front)
 {
-    static const struct output_writer_events events = {.written = on_written,
-                                                       .failed = on_write_failed};
+    static const struct output_writer_events events = {
+        .written = on_written, .moved = on_moved, .failed = on_write_failed};
     const struct output_label_style style = {
         .ranks = front->request->label, .times = output_label_times_of(front->request->timestamp)};
     struct loop *loop = front->loop;

@@ -91,6 +91,7 @@ void front_end_check_gone(struct front_end *front);
 void front_end_wait_for_root(struct front_end *front, uint32_t milliseconds);
 /* After an end request: output that is not read is dropped after a second. */
 void front_end_watch_reader(struct front_end *front);
+void front_end_acknowledge(struct front_end *front, const struct unwritten_part *part);
 void front_end_message(struct front_end *front, const char *text);
 /* For --verbose, with the time since the start. */
 void front_end_phase(struct front_end *front, enum run_phase phase);

@@ -71,7 +71,6 @@ void front_end_tasks_open_input(struct front_end *front)
 void front_end_tasks_output(struct front_end *front, const struct control_output *output)
 {
     size_t bytes = output->bytes.length_bytes;
-    struct buffer payload = {0};
 
     if (output->stream == 1)
         task_run_output(front->tasks, output->rank, output->bytes.data, bytes);
@@ -83,11 +82,10 @@ void front_end_tasks_output(struct front_end *front, const struct control_output
                                                                 .time_ns = output->time_ns,
                                                                 .data = output->bytes.data,
                                                                 .data_bytes = bytes});
-    if (bytes == 0)
-        return;
-    control_put_written(output->stream, (uint32_t)bytes, &payload);
-    front_end_send(front, CONTROL_OUTPUT_ACK, payload.data, payload.length_bytes);
-    buffer_fini(&payload);
+    if (bytes > 0)
+        front_end_acknowledge(front, &(struct unwritten_part){.job = front->job,
+                                                              .place = output->place,
+                                                              .bytes = (uint32_t)bytes});
 }
 
 int front_end_tasks_message(struct front_end *front, uint8_t type, struct wire_reader *reader)

@@ -46,8 +46,8 @@ struct sink {
     struct loop_timer *timer; /* of the oldest piece held back */
     struct buffer ready;
     size_t ready_written_bytes;
-    size_t ready_put_bytes
-        [2]; /* of each stream's put bytes in ready that were not reported as written */
+    struct unwritten ready_put; /* of it, and not reported as written */
+    uint64_t ready_put_bytes;   /* all of them */
     struct list held;
     size_t held_bytes;
     uint32_t held_count;
@@ -191,6 +191,16 @@ static void sink_follow_line(struct sink *sink, const struct output_piece *outpu
     sink->state = sink->line_open ? LINE_INSIDE : LINE_START;
 }
 
+static void sink_owe(struct sink *sink, const struct output_piece *output)
+{
+    assert(output->data_bytes <= UINT32_MAX);
+    unwritten_add(&sink->ready_put,
+                  &(struct unwritten_part){.job = output->number,
+                                           .place = output->place,
+                                           .bytes = (uint32_t)output->data_bytes});
+    sink->ready_put_bytes += output->data_bytes;
+}
+
 /* Queues the bytes for writing. */
 static void sink_accept(struct sink *sink, const struct output_piece *output)
 {
@@ -204,7 +214,7 @@ static void sink_accept(struct sink *sink, const struct output_piece *output)
         sink_append_labelled(sink, output);
     else
         buffer_append(&sink->ready, output->data, output->data_bytes);
-    sink->ready_put_bytes[output->stream - 1] += output->data_bytes;
+    sink_owe(sink, output);
     sink_follow_line(sink, output);
 }
 
@@ -318,7 +328,7 @@ static void sink_drop(struct sink *sink)
 
         list_remove(node);
         /* Reported as written by the next flush. */
-        sink->ready_put_bytes[piece->output.stream - 1] += piece->output.data_bytes;
+        sink_owe(sink, &piece->output);
         free(piece);
     }
     sink->held_bytes = 0;
@@ -366,21 +376,26 @@ static size_t sink_write(struct sink *sink)
     return written;
 }
 
-/* Adds the number of put bytes among those written: in proportion, all of them at the end. */
-static void sink_count_written(struct sink *sink, size_t written_bytes, size_t put_bytes[2])
+/* Reports the put bytes among those written: in proportion, all of them at the end. */
+static int sink_report_written(struct sink *sink, size_t written_bytes)
 {
+    struct output_writer *writer = sink->writer;
+    uint64_t bytes = sink->ready_put_bytes;
     size_t left = sink_left(sink);
+    struct unwritten_part part;
+    int has_any;
 
-    for (int i = 0; i < 2; i++) {
-        size_t bytes = sink->ready_put_bytes[i];
-
-        if (left > 0)
-            bytes =
-                (size_t)((double)bytes * (double)written_bytes / (double)(written_bytes + left));
-        assert(bytes <= sink->ready_put_bytes[i]);
-        sink->ready_put_bytes[i] -= bytes;
-        put_bytes[i] += bytes;
+    if (left > 0)
+        bytes = (uint64_t)((double)bytes * (double)written_bytes / (double)(written_bytes + left));
+    assert(bytes <= sink->ready_put_bytes);
+    has_any = bytes > 0;
+    while (bytes > 0 && unwritten_take_any(&sink->ready_put, bytes, &part)) {
+        bytes -= part.bytes;
+        sink->ready_put_bytes -= part.bytes;
+        writer->events->written(writer->context, &part);
     }
+    assert(bytes == 0);
+    return has_any;
 }
 
 static void sink_trim(struct sink *sink)
@@ -420,8 +435,7 @@ static void sink_wait(struct sink *sink)
 static void writer_flush(void *context)
 {
     struct output_writer *writer = context;
-    size_t put_bytes[2] = {0, 0};
-    size_t written_bytes = 0;
+    int has_moved = 0;
     struct list_link *link, *last = list_last(&writer->busy);
 
     writer->flush_deferred = 0;
@@ -432,13 +446,12 @@ static void writer_flush(void *context)
         last = link == last ? NULL : last; /* those that come now have the next turn */
         list_remove(link);
         written = sink_write(sink);
-        written_bytes += written;
-        sink_count_written(sink, written, put_bytes);
+        has_moved |= sink_report_written(sink, written) | (written > 0);
         sink_trim(sink);
         sink_wait(sink);
     }
-    if (written_bytes > 0 || put_bytes[0] + put_bytes[1] > 0)
-        writer->events->written(writer->context, put_bytes);
+    if (has_moved)
+        writer->events->moved(writer->context);
 }
 
 /* ---- the interface ---- */
@@ -457,6 +470,7 @@ static void sink_init(struct sink *sink, struct output_writer *writer, const cha
 static void sink_fini(struct sink *sink)
 {
     sink_drop(sink);
+    unwritten_fini(&sink->ready_put);
     list_remove(&sink->busy);
     loop_watch_destroy(sink->watch);
     loop_timer_destroy(sink->timer);
@@ -565,7 +579,7 @@ static void writer_fold(struct output_writer *writer, struct sink *sink,
     const struct output_fold_source source = {
         .job = output->job, .rank = output->rank, .stream = output->stream};
 
-    sink->ready_put_bytes[output->stream - 1] += output->data_bytes;
+    sink_owe(sink, output);
     output_fold_put(writer->fold, &source, output->time_ns, output->data, output->data_bytes);
 }
 
@@ -617,7 +631,7 @@ void output_writer_put(struct output_writer *writer, const struct output_piece *
     sink = sink_of_output(writer, output);
     sink_check(sink);
     if (sink->failed || writer->discarding || is_left_out(writer, output))
-        sink->ready_put_bytes[output->stream - 1] += output->data_bytes;
+        sink_owe(sink, output);
     else if (writer->fold != NULL)
         writer_fold(writer, sink, output);
     else

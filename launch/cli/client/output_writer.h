@@ -28,6 +28,7 @@
 #include "fabric/loop.h"
 #include "launch/cli/client/output_label.h"
 #include "launch/cli/request/request_output.h"
+#include "launch/proto/unwritten.h"
 
 /* A user at a terminal waits for a prompt; for a file or a pipe whole lines matter more, even of a
  * rank that is not scheduled for a while. */
@@ -55,9 +56,10 @@ struct output_route {
 };
 
 struct output_writer_events {
-    /* That many of the put bytes of streams 1 and 2 have been written (0: only our own messages) or
-     * dropped. */
-    void (*written)(void *context, const size_t bytes[2]);
+    /* These of the put bytes have been written or dropped; not in which order they were put. */
+    void (*written)(void *context, const struct unwritten_part *part);
+    /* All that could be written has been: after the reports of it, or nothing but our own messages. */
+    void (*moved)(void *context);
     /* stdout or stderr can no longer be written; further output to it is dropped and reported as
      * written.  Called once for each. */
     void (*failed)(void *context, const struct error *error);

@@ -51,7 +51,11 @@ static void on_failed(void *context, const char *text)
     buffer_printf(&((struct world *)context)->calls, "failed: %s ", text);
 }
 
-static void on_written(void *context, const size_t bytes[2])
+static void on_written(void *context, const struct unwritten_part *part)
+{
+}
+
+static void on_moved(void *context)
 {
     struct world *world = context;
 
@@ -69,8 +73,8 @@ static void on_write_failed(void *context, const struct error *error)
 static void world_open(struct world *world, const char *list, int streams, uint32_t retries)
 {
     static const struct task_run_ops ops = {.feed = on_feed, .failed = on_failed};
-    static const struct output_writer_events events = {.written = on_written,
-                                                       .failed = on_write_failed};
+    static const struct output_writer_events events = {
+        .written = on_written, .moved = on_moved, .failed = on_write_failed};
     static const struct output_label_style style = {.ranks = 1};
     static char source[] = "list";
 

@@ -212,8 +212,6 @@ static void run(uint32_t client, uint32_t request)
     run_with(client, request, 0);
 }
 
-static uint8_t acked_stream = 1;
-
 static void of_job(uint32_t client, uint8_t type, const char *name, uint32_t job,
                    const uint32_t *number)
 {
@@ -221,11 +219,21 @@ static void of_job(uint32_t client, uint8_t type, const char *name, uint32_t job
 
     line("client %u -> root: %s of job %u", client, name, job);
     wire_put_u32(&payload, job);
-    if (type == CONTROL_OUTPUT_ACK)
-        control_put_written(acked_stream, *number, &payload);
-    else if (number != NULL)
+    if (number != NULL)
         wire_put_u32(&payload, *number);
     say(client, type, &payload);
+}
+
+/* Of the client's job, or one that it has spawned. */
+static void writes(uint32_t client, uint32_t job, const struct unwritten_part *part)
+{
+    struct buffer payload = {0};
+
+    line("client %u -> root: OUTPUT_ACK of job %u: %u bytes of job %u at place %u", client, job,
+         part->bytes, part->job, part->place);
+    wire_put_u32(&payload, job);
+    control_put_written(part, &payload);
+    say(client, CONTROL_OUTPUT_ACK, &payload);
 }
 
 static uint8_t output_stream = 1;
@@ -297,7 +305,8 @@ static void happens(const char *expected, const char *what)
 /* Nobody reads stdout, of which there is more; what others write to stderr comes back to them. */
 static void test_streams(void)
 {
-    const uint32_t written = 6;
+    const struct unwritten_part first = {.job = 1, .place = 1, .bytes = 6};
+    const struct unwritten_part second = {.job = 1, .place = 2, .bytes = 6};
 
     begin();
     hello(2, CONTROL_VERSION, 0);
@@ -307,23 +316,22 @@ static void test_streams(void)
     output(2, 1, "stderr");
     output_stream = 1;
     buffer_clear(&trace);
-    acked_stream = 2;
-    of_job(2, CONTROL_OUTPUT_ACK, "OUTPUT_ACK", 1, &written);
-    of_job(2, CONTROL_OUTPUT_ACK, "OUTPUT_ACK", 1, &written); /* more than there is */
-    acked_stream = 1;
-    of_job(2, CONTROL_OUTPUT_ACK, "OUTPUT_ACK", 1, &written);
-    happens("client 2 -> root: OUTPUT_ACK of job 1\n"
+    writes(2, 1, &second);
+    writes(2, 1, &second); /* more than there is */
+    writes(2, 1, &first);
+    happens("client 2 -> root: OUTPUT_ACK of job 1: 6 bytes of job 1 at place 2\n"
             "root -> place 2: credit of job 1 for 6 bytes\n"
-            "client 2 -> root: OUTPUT_ACK of job 1\n"
-            "client 2 -> root: OUTPUT_ACK of job 1\n"
+            "client 2 -> root: OUTPUT_ACK of job 1: 6 bytes of job 1 at place 2\n"
+            "client 2 -> root: OUTPUT_ACK of job 1: 6 bytes of job 1 at place 1\n"
             "root -> place 1: credit of job 1 for 6 bytes\n",
-            "each stream gives its own places credit");
+            "the place whose output was written gets credit");
     end();
 }
 
 static void test_two_jobs(void)
 {
-    const uint32_t written = 8;
+    const struct unwritten_part own = {.job = 1, .place = 1, .bytes = 8};
+    const struct unwritten_part other = {.job = 2, .place = 2, .bytes = 8};
 
     begin();
     hello(2, CONTROL_VERSION, CONTROL_WANTS_ROSTER);
@@ -332,8 +340,8 @@ static void test_two_jobs(void)
     run(3, 1);
     output(1, 1, "from one");
     output(2, 2, "from two");
-    of_job(2, CONTROL_OUTPUT_ACK, "OUTPUT_ACK", 1, &written);
-    of_job(2, CONTROL_OUTPUT_ACK, "OUTPUT_ACK", 2, &written); /* not its own */
+    writes(2, 1, &own);
+    writes(2, 2, &other); /* not its own */
     clients_gone(clients, 3);
     line("client 3 is gone");
     job_ends(1);
@@ -350,9 +358,9 @@ static void test_two_jobs(void)
             "root -> client 2: OUTPUT of job 1\n"
             "place 2 -> root: OUTPUT of job 2\n"
             "root -> client 3: OUTPUT of job 2\n"
-            "client 2 -> root: OUTPUT_ACK of job 1\n"
+            "client 2 -> root: OUTPUT_ACK of job 1: 8 bytes of job 1 at place 1\n"
             "root -> place 1: credit of job 1 for 8 bytes\n"
-            "client 2 -> root: OUTPUT_ACK of job 2\n"
+            "client 2 -> root: OUTPUT_ACK of job 2: 8 bytes of job 2 at place 2\n"
             "root -> place 2: credit of job 2 for 8 bytes\n"
             "root ends job 2: the front end went away\n"
             "client 3 is gone\n"
@@ -413,7 +421,8 @@ static void test_detach(void)
 /* A family is one job for its client. */
 static void test_family(void)
 {
-    const uint32_t written = 12;
+    const struct unwritten_part parent = {.job = 1, .place = 1, .bytes = 6};
+    const struct unwritten_part child = {.job = 2, .place = 2, .bytes = 6};
 
     begin();
     hello(2, CONTROL_VERSION, 0);
@@ -421,7 +430,8 @@ static void test_family(void)
     job_spawns(1);
     output(1, 1, "parent");
     output(2, 2, "child!");
-    of_job(2, CONTROL_OUTPUT_ACK, "OUTPUT_ACK", 1, &written);
+    writes(2, 1, &parent);
+    writes(2, 1, &child);
     job_ends(1);
     job_spawns(2);
     output(3, 3, "grandchild");
@@ -438,8 +448,9 @@ static void test_family(void)
             "root -> client 2: OUTPUT of job 1\n"
             "place 2 -> root: OUTPUT of job 2\n"
             "root -> client 2: OUTPUT of job 2\n"
-            "client 2 -> root: OUTPUT_ACK of job 1\n"
+            "client 2 -> root: OUTPUT_ACK of job 1: 6 bytes of job 1 at place 1\n"
             "root -> place 1: credit of job 1 for 6 bytes\n"
+            "client 2 -> root: OUTPUT_ACK of job 1: 6 bytes of job 2 at place 2\n"
             "root -> place 2: credit of job 2 for 6 bytes\n"
             "job 1 has ended\n"
             "job 2 spawns job 3\n"

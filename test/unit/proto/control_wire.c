@@ -201,12 +201,15 @@ static void test_written(void)
 {
     struct buffer bytes = {0};
     struct wire_reader reader;
-    uint32_t written = 0;
+    struct unwritten_part part = {.job = 3, .place = 2, .bytes = 77};
 
-    control_put_written(2, 77, &bytes);
+    control_put_written(&part, &bytes);
     reader = reader_of(&bytes, bytes.length_bytes);
-    is_uint(control_get_written(&reader, &written), 2, "the stream of what was written");
-    is_uint(written, 77, "and how much");
+    part = (struct unwritten_part){.job = 0};
+    control_get_written(&reader, &part);
+    is_uint(part.job, 3, "of which job something was written");
+    is_uint(part.place, 2, "from which place");
+    is_uint(part.bytes, 77, "and how much");
     is_int(wire_finish(&reader), 0, "and no more");
     buffer_fini(&bytes);
 }
