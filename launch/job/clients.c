@@ -206,9 +206,10 @@ static void unsubscribe_client(struct client_job *job, uint32_t client)
 static void disown_job(struct clients *clients, struct client_job *job)
 {
     struct unwritten_part part;
+    size_t cursor = 0;
 
     job->owner = 0;
-    while (unwritten_take_any(&job->unwritten, UINT64_MAX, &part))
+    while (unwritten_take_next(&job->unwritten, &cursor, UINT64_MAX, &part))
         credit_add(clients, part.job, part.place, part.bytes);
     job_check(job);
 }

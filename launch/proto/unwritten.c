@@ -55,10 +55,10 @@ uint32_t unwritten_take(struct unwritten *unwritten, const struct unwritten_part
     return taken;
 }
 
-int unwritten_take_any(struct unwritten *unwritten, uint64_t bytes_max,
-                       struct unwritten_part *ret_part)
+int unwritten_take_next(struct unwritten *unwritten, size_t *cursor, uint64_t bytes_max,
+                        struct unwritten_part *ret_part)
 {
-    size_t cursor = 0, key_bytes;
+    size_t before = *cursor, key_bytes;
     const void *key_data;
     uintptr_t bytes;
     uint64_t key;
@@ -66,7 +66,7 @@ int unwritten_take_any(struct unwritten *unwritten, uint64_t bytes_max,
     assert(bytes_max > 0);
     if (unwritten->bytes == NULL)
         return 0;
-    bytes = (uintptr_t)hash_map_next_entry(unwritten->bytes, &cursor, &key_data, &key_bytes);
+    bytes = (uintptr_t)hash_map_next_entry(unwritten->bytes, cursor, &key_data, &key_bytes);
     assert(bytes > 0 && key_bytes == sizeof(key));
     memcpy(&key, key_data, sizeof(key));
     if (bytes_max > UINT32_MAX)
@@ -74,6 +74,8 @@ int unwritten_take_any(struct unwritten *unwritten, uint64_t bytes_max,
     *ret_part = (struct unwritten_part){.job = (uint32_t)(key >> 32),
                                         .place = (uint32_t)key,
                                         .bytes = (uint32_t)(bytes < bytes_max ? bytes : bytes_max)};
+    if (ret_part->bytes < bytes)
+        *cursor = before;
     set(unwritten, key, bytes - ret_part->bytes);
     return 1;
 }

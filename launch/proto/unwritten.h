@@ -27,8 +27,9 @@ int unwritten_is_empty(const struct unwritten *unwritten);
 void unwritten_add(struct unwritten *unwritten, const struct unwritten_part *part);
 /* Of that node and job at most part->bytes; how many. */
 uint32_t unwritten_take(struct unwritten *unwritten, const struct unwritten_part *part);
-/* Of any of them, at most bytes_max, which is not 0; 0: there is nothing. */
-int unwritten_take_any(struct unwritten *unwritten, uint64_t bytes_max,
-                       struct unwritten_part *ret_part);
+/* Of the next of them, at most bytes_max, which is not 0: begin with *cursor = 0, and add nothing in between.  0: nothing
+ * is left. */
+int unwritten_take_next(struct unwritten *unwritten, size_t *cursor, uint64_t bytes_max,
+                        struct unwritten_part *ret_part);
 
 #endif

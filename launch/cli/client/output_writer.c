@@ -381,7 +381,7 @@ static int sink_report_written(struct sink *sink, size_t written_bytes)
 {
     struct output_writer *writer = sink->writer;
     uint64_t bytes = sink->ready_put_bytes;
-    size_t left = sink_left(sink);
+    size_t left = sink_left(sink), cursor = 0;
     struct unwritten_part part;
     int has_any;
 
@@ -389,7 +389,7 @@ static int sink_report_written(struct sink *sink, size_t written_bytes)
         bytes = (uint64_t)((double)bytes * (double)written_bytes / (double)(written_bytes + left));
     assert(bytes <= sink->ready_put_bytes);
     has_any = bytes > 0;
-    while (bytes > 0 && unwritten_take_any(&sink->ready_put, bytes, &part)) {
+    while (bytes > 0 && unwritten_take_next(&sink->ready_put, &cursor, bytes, &part)) {
         bytes -= part.bytes;
         sink->ready_put_bytes -= part.bytes;
         writer->events->written(writer->context, &part);
