@@ -21,21 +21,24 @@ static int is_blank(const char *text)
     return text[strspn(text, " \t\r")] == '\0';
 }
 
-/* The address up to the node's name, which it ends with a NUL; NULL if there is no switch in it. */
+/* The node's name; the address then ends before it.  NULL if it has no level of switches. */
 static char *split_node(char *address, const char *pattern)
 {
-    char *dot = pattern == NULL ? strrchr(address, '.') : NULL;
+    size_t levels = 0;
+    char *node = address;
 
-    if (pattern != NULL) {
-        dot = address - 1;
-        for (const char *at = strchr(pattern, '.'); at != NULL && dot != NULL;
-             at = strchr(at + 1, '.'))
-            dot = strchr(dot + 1, '.');
+    for (const char *at = pattern != NULL ? pattern : address; *at != '\0'; at++)
+        levels += *at == '.';
+    for (size_t i = 0; i < levels; i++) {
+        node = strchr(node, '.');
+        if (node == NULL)
+            return NULL;
+        node++;
     }
-    if (dot == NULL || dot < address || dot == address || dot[1] == '\0')
+    if (levels == 0 || *node == '\0')
         return NULL;
-    *dot = '\0';
-    return dot + 1;
+    node[-1] = '\0';
+    return node;
 }
 
 /* The last of the switches of a path, which are added where they are new; FABRIC_NONE if there are none.  Slurm leaves a

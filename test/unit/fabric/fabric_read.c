@@ -171,12 +171,13 @@ static void test_slurm_addresses(void)
     fabric_model_fini(&model);
     reads(read_text,
           "Cab.mid.l1.n1 switch.switch.switch.node\nCab..l2.n2 switch.switch.switch.node\n"
-          "...n3 switch.switch.switch.node\n.l4.n4 switch.switch.node\n",
+          "...n3 switch.switch.switch.node\n.l4.n4 switch.switch.node\n.n5 switch.node\n",
           &model,
           "levels on which a node has no switch, and a name that another format begins with");
     is_int(cost(&model, "n1", "n2"), 5, "through the top, from below and from beside a switch");
     is_uint(fabric_model_find_vertex(&model, "n3"), FABRIC_NONE,
             "a node without switches is left out");
+    is_uint(fabric_model_find_vertex(&model, "n5"), FABRIC_NONE, "also of one level");
     fabric_model_fini(&model);
     reads(read_text, "b1.n1 block.node\nb2.n2 block.node\nb1.n3 block.node\n", &model, "blocks");
     is_int(cost(&model, "n1", "n3"), 2, "in one block");
