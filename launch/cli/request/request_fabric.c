@@ -64,27 +64,37 @@ int request_fabric_choose(const char *given, const struct request_ops *ops,
     return rc;
 }
 
+int request_fabric_provider(const char *network, const char **ret_provider)
+{
+    *ret_provider = NULL;
+    if (strcmp(network, "tcp") == 0)
+        return 0;
+    if (strcmp(network, "ofi") == 0)
+        *ret_provider = "";
+    else if (strncmp(network, "ofi:", 4) == 0 && network[4] != '\0')
+        *ret_provider = network + 4;
+    return *ret_provider != NULL ? 0 : -EINVAL;
+}
+
 /* auto: libfabric pays off if an instance runs more than one job. */
 int request_fabric_transport(const struct request_settings *settings,
                              struct instance_spec *instance, struct error *error)
 {
-    const char *fabric = settings->fabric;
+    const char *fabric = settings->fabric, *provider;
 
     if (settings->fabric_topology != NULL && instance->survive_s > 0)
         return error_set(
             error, -EINVAL,
             "options --survive and --fabric-topology cannot be used together: the next "
             "root would not know the fabric");
-    if (fabric == NULL || strcmp(fabric, "tcp") == 0 || strcmp(fabric, "auto") == 0)
+    if (fabric == NULL || strcmp(fabric, "auto") == 0)
         return 0;
-    if (strcmp(fabric, "ofi") == 0)
-        instance->fabric = memory_copy_string("");
-    else if (strncmp(fabric, "ofi:", 4) == 0 && fabric[4] != '\0')
-        instance->fabric = memory_copy_string(fabric + 4);
-    else
+    if (request_fabric_provider(fabric, &provider) < 0)
         return error_set(error, -EINVAL,
                          "option --fabric: '%.80s' is not one of tcp, ofi, ofi:PROVIDER, auto",
                          fabric);
+    if (provider != NULL)
+        instance->fabric = memory_copy_string(provider);
     if (instance->fabric != NULL && instance->survive_s > 0)
         return error_set(error, -EINVAL, "option --survive: it needs --fabric tcp");
     return 0;

@@ -20,6 +20,9 @@ int request_fabric_choose(const char *given, const struct request_ops *ops,
                           const struct allocation *nodes, char **ret_topology,
                           struct fabric_model *ret_model, struct error *error);
 
+/* Of "tcp", "ofi" or "ofi:PROVIDER": NULL, "" for libfabric's first, or the provider.  -EINVAL of anything else. */
+int request_fabric_provider(const char *network, const char **ret_provider);
+
 /* Sets instance->fabric by option --fabric; the instance knows already whether it survives its root. */
 int request_fabric_transport(const struct request_settings *settings,
                              struct instance_spec *instance, struct error *error);

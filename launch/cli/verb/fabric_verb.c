@@ -12,6 +12,7 @@
 #include "alloc/hostlist.h"
 #include "base/memory.h"
 #include "launch/cli/option/options.h"
+#include "launch/cli/request/request_fabric.h"
 #include "launch/cli/request/request_shape.h"
 #include "launch/cli/verb/fabric_measure.h"
 #include "launch/cli/verb/fabric_report.h"
@@ -258,22 +259,6 @@ static int show_fabric(const struct fabric_settings *settings, const struct requ
 
 /* ---- Measuring ---- */
 
-/* NULL for TCP. */
-static int choose_provider(const char *fabric, const char **ret_provider, struct error *error)
-{
-    *ret_provider = NULL;
-    if (fabric == NULL || strcmp(fabric, "tcp") == 0)
-        return 0;
-    if (strcmp(fabric, "ofi") == 0)
-        *ret_provider = "";
-    else if (strncmp(fabric, "ofi:", 4) == 0 && fabric[4] != '\0')
-        *ret_provider = fabric + 4;
-    else
-        return error_set(error, -EINVAL,
-                         "option --fabric: '%.80s' is not one of tcp, ofi, ofi:PROVIDER", fabric);
-    return 0;
-}
-
 static int measure(const struct fabric_settings *settings, int argc, char *const *argv,
                    struct buffer *out, struct error *error)
 {
@@ -295,8 +280,10 @@ static int measure(const struct fabric_settings *settings, int argc, char *const
         return error_set(error, -EINVAL,
                          "'%.80s' is no option of banyan run, which alone follow --measure --",
                          argv[0]);
-    if (choose_provider(settings->fabric, &wanted.provider, error) < 0)
-        return error->code;
+    if (settings->fabric != NULL && request_fabric_provider(settings->fabric, &wanted.provider) < 0)
+        return error_set(error, -EINVAL,
+                         "option --fabric: '%.80s' is not one of tcp, ofi, ofi:PROVIDER",
+                         settings->fabric);
     return fabric_measure_run(&wanted, out, error);
 }
 
