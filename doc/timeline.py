@@ -118,8 +118,10 @@ def main():
     try:
         with open(sys.argv[1], encoding="utf-8") as file:
             events = json.load(file)
-    except (OSError, ValueError) as error:
-        sys.exit(f"timeline.py: cannot read {sys.argv[1]}: {error}")
+    except OSError as error:
+        sys.exit(f"timeline.py: cannot read {sys.argv[1]}: {error.strerror}")
+    except ValueError as error:
+        sys.exit(f"timeline.py: {sys.argv[1]} is not JSON: {error}")
     rows = read_rows(events) if isinstance(events, list) else []
     if not any(phases for _, phases, _ in rows):
         sys.exit(f"timeline.py: {sys.argv[1]} has no phases of nodes; `banyan run --trace` writes them")

@@ -58,7 +58,7 @@ static int add_switches(struct fabric_model *model, char *path, uint32_t *ret_le
             continue;
         if (own != FABRIC_NONE && model->switches[own].parent != above)
             return error_set(error, -EEXIST,
-                             "switch %.80s is below other switches in a line before", name);
+                             "switch %.80s is below another switch in an earlier line", name);
         if (own == FABRIC_NONE) {
             rc = fabric_model_add_switch(model, name, 0, &own, error);
             if (rc == 0 && above != FABRIC_NONE)
@@ -98,10 +98,11 @@ static int read_line(struct fabric_model *model, char *line, int *has_blocks, st
     *has_blocks |= pattern != NULL && strncmp(pattern, "block", strlen("block")) == 0;
     node = split_node(address, pattern);
     if (node == NULL)
-        return error_set(error, -EINVAL,
-                         "\"%.80s\" is no address as switch.switch.node, which Slurm gives with "
-                         "TopologyPlugin=topology/tree or topology/block",
-                         address);
+        return error_set(
+            error, -EINVAL,
+            "\"%.80s\" is not an address like switch.switch.node, which Slurm gives with "
+            "TopologyPlugin=topology/tree or topology/block",
+            address);
     rc = add_switches(model, address, &leaf, error);
     return rc < 0 || leaf == FABRIC_NONE ? rc : add_node(model, node, leaf, error);
 }

@@ -151,7 +151,7 @@ static void test_slurm_shown(void)
 static void test_slurm_addresses(void)
 {
     static const char no_address[] =
-        "line 1: \"n1\" is no address as switch.switch.node, which Slurm gives with "
+        "line 1: \"n1\" is not an address like switch.switch.node, which Slurm gives with "
         "TopologyPlugin=topology/tree or topology/block";
     struct fabric_model model;
 
@@ -186,12 +186,12 @@ static void test_slurm_addresses(void)
     refuses(read_text, "n1 node\n", -EINVAL, no_address);
     refuses(read_text, "n1\n", -EINVAL, "line 1: NAME=VALUE expected, not \"n1\"");
     refuses(fabric_read_addresses, "s.n1 switch.switch.node\n", -EINVAL,
-            "line 1: \"s.n1\" is no address as switch.switch.node, which Slurm gives with "
+            "line 1: \"s.n1\" is not an address like switch.switch.node, which Slurm gives with "
             "TopologyPlugin=topology/tree or topology/block");
     refuses(fabric_read_addresses, "\na.b.n1\na.b.n2 node x\n", -EINVAL,
             "line 3: ADDRESS [PATTERN] expected, not \"x\" after them");
     refuses(fabric_read_addresses, "a.b.n1\nc.b.n2\n", -EEXIST,
-            "line 2: switch b is below other switches in a line before");
+            "line 2: switch b is below another switch in an earlier line");
     refuses(fabric_read_addresses, "a.b.n1\na.c.n1\n", -EEXIST, "line 2: n1 is connected twice");
     refuses(fabric_read_addresses, "# none\n..n1 switch.switch.node\n", -EINVAL,
             "no line has the address of a node below a switch");
