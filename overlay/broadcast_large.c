@@ -307,7 +307,8 @@ static bool is_better_streamed(const struct overlay *overlay, const struct range
                                  .radix = overlay->radix,
                                  .one_source = true,
                                  .is_warm = is_warm(overlay),
-                                 .costs = measure_costs(overlay)};
+                                 .costs = measure_costs(overlay),
+                                 .trees = overlay->trees};
     uint64_t release_ns;
     uint64_t main_ns;
     uint64_t two_ns;

@@ -242,6 +242,7 @@ struct overlay {
     uint64_t stall_ns;
     uint32_t inline_bytes;
     struct endpoint_costs costs; /* of the configuration: measure_costs has the ones in use */
+    uint8_t trees;               /* enum endpoint_trees */
     endpoint_merge_function *const *merges;
     uint32_t merges_count;
     struct measure measure;

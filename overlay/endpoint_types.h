@@ -70,6 +70,14 @@ struct endpoint_costs {
     uint32_t byte_ps;    /* more than 1 us counts as that */
 };
 
+/* How large data go to all: as costs less, or always over one tree, or over two at once where they can. */
+enum endpoint_trees {
+    ENDPOINT_TREES_CHEAPEST,
+    ENDPOINT_TREES_ONE,
+    ENDPOINT_TREES_TWO,
+    ENDPOINT_TREES_COUNT
+};
+
 struct endpoint_config {
     uint32_t place;
     uint32_t places; /* initial number, including the root */
@@ -89,6 +97,7 @@ struct endpoint_config {
      * in one attempt must be the same. */
     uint32_t inline_bytes;
     struct endpoint_costs costs;
+    uint8_t trees; /* enum endpoint_trees; only the place that decides uses it, like the costs */
     uint32_t long_set_ranges; /* 0 = 65: sets of at least that many ranges are held in
                                             * slices */
     struct addresses own;     /* where this place listens */

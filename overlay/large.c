@@ -155,7 +155,8 @@ static struct stream_shape shape_of(const struct overlay *overlay, const struct 
     struct stream_shape shape = {.members = (uint32_t)ranges_count(&series->set),
                                  .radix = overlay->radix,
                                  .is_warm = series->is_warm,
-                                 .costs = measure_costs(overlay)};
+                                 .costs = measure_costs(overlay),
+                                 .trees = overlay->trees};
 
     if (shape.radix > left)
         shape.radix = (uint32_t)left;

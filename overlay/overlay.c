@@ -131,6 +131,7 @@ struct overlay *overlay_create(const struct endpoint_config *config)
 
     assert(config->places >= 1 && config->places <= TREE_PLACES_MAX);
     assert(config->place < TREE_PLACES_MAX && config->radix >= 1);
+    assert(config->trees < ENDPOINT_TREES_COUNT);
     assert(config->merges_count == 0 || config->merges != NULL);
     overlay->place = config->place;
     overlay->places = config->places;
@@ -144,6 +145,7 @@ struct overlay *overlay_create(const struct endpoint_config *config)
     overlay->first_join_ns = or_default(config->first_join_ns, FIRST_JOIN_NS);
     overlay->survive_ns = config->survive_ns;
     overlay->stall_ns = or_default(config->stall_ns, STALL_NS);
+    overlay->trees = config->trees;
     overlay->inline_bytes = (uint32_t)or_default(config->inline_bytes, INLINE_BYTES);
     overlay->costs = config->costs;
     overlay->long_set_ranges = (uint32_t)or_default(config->long_set_ranges, LONG_SET_RANGES);

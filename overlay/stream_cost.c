@@ -60,6 +60,8 @@ static void measure_paths(const struct stream_shape *shape, enum stream_algorith
 /* One message per hop: it is sent radix times before the last one has it. */
 uint64_t stream_cost_release(const struct stream_shape *shape, uint64_t bytes)
 {
+    if (shape->trees == ENDPOINT_TREES_TWO)
+        return STREAM_COST_NEVER;
     return shape->depth * (shape->costs.hop_ns +
                            shape->radix * (shape->costs.message_ns + bytes_ns(shape, bytes)));
 }
@@ -84,6 +86,8 @@ static uint64_t pipeline_ns(const struct stream_shape *shape, enum stream_algori
 
 uint64_t stream_cost_main_tree(const struct stream_shape *shape, uint64_t bytes)
 {
+    if (shape->trees == ENDPOINT_TREES_TWO)
+        return STREAM_COST_NEVER;
     return pipeline_ns(shape, STREAM_MAIN_TREE, bytes);
 }
 
@@ -97,11 +101,15 @@ static uint64_t cold_ns(const struct stream_shape *shape)
 
 uint64_t stream_cost_two_trees(const struct stream_shape *shape, uint64_t bytes)
 {
+    if (shape->trees == ENDPOINT_TREES_ONE)
+        return STREAM_COST_NEVER;
     return cold_ns(shape) + pipeline_ns(shape, STREAM_TWO_TREES, bytes);
 }
 
 uint64_t stream_cost_via_top(const struct stream_shape *shape, uint64_t bytes)
 {
+    if (shape->trees == ENDPOINT_TREES_ONE)
+        return STREAM_COST_NEVER;
     return cold_ns(shape) + pipeline_ns(shape, STREAM_VIA_TOP, bytes);
 }
 

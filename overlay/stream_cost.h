@@ -18,7 +18,10 @@ struct stream_shape {
     bool one_source;             /* at the top; else every member is one */
     bool is_warm;                /* lateral links are open, or will serve later operations, too */
     struct endpoint_costs costs; /* by stream_costs */
+    uint8_t trees;               /* enum endpoint_trees: of those that may be used */
 };
+
+#define STREAM_COST_NEVER UINT64_MAX /* of a method that may not be used */
 
 /* Replaces fields that are 0 by the defaults. */
 struct endpoint_costs stream_costs(const struct endpoint_costs *costs);

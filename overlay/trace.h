@@ -5,7 +5,7 @@
  * launch/daemon/tracer.c does the files.  The form (versioned by its first line; numbers as
  * base/wire.h):
  *
- *     "BANYAN-RECORD 4\n"
+ *     "BANYAN-RECORD 5\n"
  *     u32 length, configuration
  *     u32 length, step: u8 1, event, u64 hash of the actions, u32 their number, string: in words
  *     ...
@@ -23,7 +23,7 @@
 #include "base/wire.h"
 #include "overlay/overlay.h"
 
-#define RECORD_MAGIC           "BANYAN-RECORD 4\n"
+#define RECORD_MAGIC           "BANYAN-RECORD 5\n"
 #define RECORD_ENTRY_BYTES_MAX (FRAME_PAYLOAD_BYTES_MAX + 1024 * 1024)
 #define RECORD_TEXT_BYTES_MAX  4096u /* of the actions of a step */
 

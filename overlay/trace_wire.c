@@ -98,6 +98,7 @@ void trace_encode_config(const struct endpoint_config *config, struct buffer *ou
     wire_put_u32(&text, config->costs.hop_ns);
     wire_put_u32(&text, config->costs.message_ns);
     wire_put_u32(&text, config->costs.byte_ps);
+    wire_put_u8(&text, config->trees);
     address_wire_put(&config->own, &text);
     wire_put_u32(&text, config->ancestors_count);
     for (uint32_t i = 0; i < config->ancestors_count; i++)
@@ -128,11 +129,12 @@ int trace_decode_config(struct wire_reader *reader, struct endpoint_config *ret_
     config.costs.hop_ns = wire_get_u32(reader);
     config.costs.message_ns = wire_get_u32(reader);
     config.costs.byte_ps = wire_get_u32(reader);
+    config.trees = wire_get_u8(reader);
     address_wire_get(reader, &config.own);
     config.ancestors_count = wire_get_u32(reader);
     if (config.ancestors_count > TREE_DEPTH_MAX || config.places == 0 ||
         config.places > TREE_PLACES_MAX || config.place >= TREE_PLACES_MAX || config.radix < 1 ||
-        config.radix > TREE_RADIX_MAX)
+        config.radix > TREE_RADIX_MAX || config.trees >= ENDPOINT_TREES_COUNT)
         wire_fail(reader);
     if (wire_status(reader) < 0)
         return -EBADMSG;

@@ -153,6 +153,7 @@ static int open_tree(struct daemon *daemon, struct error *error)
         .place = record->place,
         .places = record->instance.places,
         .radix = record->instance.radix,
+        .trees = record->instance.trees,
         .incarnation = record->incarnation,
         .heartbeat_ns = record->instance.heartbeat_ms * NS_PER_MS,
         .lease_ns = record->instance.lease_ms * NS_PER_MS,

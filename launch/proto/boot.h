@@ -20,7 +20,7 @@
 #include "launch/proto/instance_spec.h"
 #include "overlay/endpoint_types.h"
 
-#define BOOT_PROTOCOL_VERSION 3
+#define BOOT_PROTOCOL_VERSION 4
 #define BOOT_RECORD_BYTES_MAX (64u * 1024 * 1024)
 #define BOOT_MARKER           "BANYAN-READY "
 #define BOOT_ERROR_MARKER     "BANYAN-ERROR "

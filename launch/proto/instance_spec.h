@@ -31,6 +31,7 @@ struct instance_spec {
     unsigned char secret[SECRET_BYTES];
     uint32_t places; /* nodes + 1 */
     uint32_t radix;
+    uint8_t trees; /* enum endpoint_trees: over how many large data go to all */
     enum starter_kind starter;
     /* STARTER_SSH: the command, split at blanks, e.g. "ssh -p 2222"; one-shot starters: the
      * program, NULL for the default; else NULL. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "overlay/endpoint_types.h"
 #include "overlay/tree.h"
 
 #define INSTANCE_SPEC_TEXT_BYTES_MAX 131072u /* the system's limit for one argument */
@@ -23,6 +24,7 @@ void instance_spec_encode(const struct instance_spec *spec, struct buffer *out)
     wire_put_string(out, spec->session);
     wire_put_varint(out, spec->places);
     wire_put_varint(out, spec->radix);
+    wire_put_varint(out, spec->trees);
     wire_put_varint(out, spec->starter);
     wire_put_optional_string(out, spec->agent);
     wire_put_optional_string(out, spec->banyand);
@@ -64,6 +66,7 @@ int instance_spec_decode(struct instance_spec *ret_spec, struct wire_reader *rea
     check_session(reader, spec.session);
     spec.places = get_number(reader, TREE_PLACES_MAX);
     spec.radix = get_number(reader, TREE_RADIX_MAX);
+    spec.trees = (uint8_t)get_number(reader, ENDPOINT_TREES_COUNT - 1);
     spec.starter = (enum starter_kind)get_number(reader, STARTER_KIND_COUNT - 1);
     spec.agent = wire_get_optional_string(reader, INSTANCE_SPEC_TEXT_BYTES_MAX);
     spec.banyand = wire_get_optional_string(reader, INSTANCE_SPEC_TEXT_BYTES_MAX);

@@ -318,6 +318,7 @@ struct sim_machine *sim_machine_create(const struct sim_machine_config *config,
     strcpy(machine->instance.session, "0123456789abcdef");
     machine->instance.places = places;
     machine->instance.radix = config->radix;
+    machine->instance.trees = config->trees;
     machine->instance.starter = STARTER_SSH;
     machine->instance.nodes_min = config->nodes_min;
     machine->instance.spares = config->spares;

@@ -39,6 +39,7 @@ struct sim_program {
 struct sim_machine_config {
     const struct allocation *allocation; /* the caller's; its nodes are places 1.. */
     uint32_t radix;
+    uint8_t trees; /* enum endpoint_trees */
     uint64_t seed;
     uint64_t latency_ns; /* of every frame */
     uint64_t jitter_ns;

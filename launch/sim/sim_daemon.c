@@ -275,6 +275,7 @@ static void come_up(struct sim_daemon *daemon, struct boot_record *record)
         .place = record->place,
         .places = record->instance.places,
         .radix = record->instance.radix,
+        .trees = record->instance.trees,
         .incarnation = daemon->incarnation,
         .heartbeat_ns = record->instance.heartbeat_ms * NS_PER_MS,
         .lease_ns = record->instance.lease_ms * NS_PER_MS,

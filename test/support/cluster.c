@@ -168,6 +168,7 @@ void cluster_start(struct cluster *cluster, uint32_t place)
         .long_set_ranges = cluster->config.long_set_ranges,
         .stall_ns = cluster->config.stall_ns,
         .survive_ns = cluster->config.survive_ns,
+        .trees = cluster->config.trees,
         .inline_bytes =
             cluster->config.inline_bytes > 0 ? cluster->config.inline_bytes : CLUSTER_INLINE_BYTES,
     };

@@ -49,6 +49,7 @@ struct cluster_config {
     uint64_t stall_ns;
     uint64_t survive_ns;
     uint32_t inline_bytes; /* 0: CLUSTER_INLINE_BYTES */
+    uint8_t trees;         /* enum endpoint_trees */
     endpoint_merge_function *const *merges;
     uint32_t merges_count;
     const struct cluster_events *events;

@@ -102,6 +102,43 @@ refuses 125 "option --node-counts: there are no pairs of 1 node" "no pairs" benc
 run "$banyan" bench --virtual-nodes 1 --operation pairs </dev/null
 like "$status $err" '^125 banyan: cannot measure pairs: the instance at .* has one node only$' "one node"
 
+# Several instances, one after the other: all combinations of what they differ in.
+run "$banyan" bench --virtual-nodes 5 -r 5 --warm-up 1 --operation barrier,exchange,links --size 64K --radix 2,4 \
+    --trees 1,2 --plot "$scratch/variants" </dev/null
+is "$status" 0 "several variants"
+is "$(sed '/^$/,$d' <<<"$out" | sed 1d | awk '{print $1, $10, $11}' | tr '\n' ',')" \
+    "$(for radix in 2 4; do for trees in 1 2; do for operation in barrier exchange links; do
+        printf '%s radix=%s trees=%s,' $operation $radix $trees
+    done; done; done)" "a row of each"
+is "$(grep -cE '^(barrier|exchange|links) of [0-9]+ bytes, 5 nodes, radix=[24] trees=[12], by level of the tree:$' <<<"$out")" \
+    12 "with its levels"
+is "$(sed -n '/^FASTEST/,$p' <<<"$out" | grep -cE '^(barrier|exchange|links) .* radix=[24] trees=[12](, not clearly.*)?$')" 3 \
+    "which is the fastest"
+ok "each is a curve" grep -q "title 'exchange radix=2 trees=1'.*title 'exchange radix=4 trees=2'" "$scratch/variants/bench.gp"
+nothing_left_within 30 none "nothing is left of them"
+run "$banyan" bench --virtual-nodes 4 -r 2 --operation pairs,barrier --size 8 --fabric "tcp,ofi:tcp;ofi_rxm" --json \
+    --plot "$scratch/fabrics" </dev/null
+is "$status" 0 "several fabrics"
+is "$(sed -n 's/^ *"\(operation\|variant\)": "\(.*\)",\?$/\2/p' <<<"$out" | tr '\n' ' ')" "pairs_latency fabric=tcp \
+pairs_transfer fabric=tcp barrier fabric=tcp pairs_latency fabric=ofi:tcp;ofi_rxm pairs_transfer fabric=ofi:tcp;ofi_rxm \
+barrier fabric=ofi:tcp;ofi_rxm " "also of pairs"
+ok "a map of each" grep -q 'pairs_8_fabric_ofi_tcp_ofi_rxm.svg' "$scratch/fabrics/bench.gp"
+echo "$out" >"$scratch/fabrics.json"
+run "$banyan" bench --virtual-nodes 4 -r 2 --operation barrier --fabric tcp,auto --compare "$scratch/fabrics.json" </dev/null
+like "$out" '  (same|faster|slower) +fabric=tcp
+.*  new +fabric=auto' "compared with the same variant"
+printf 'SwitchName=s1 Nodes=v[1,3,5]\nSwitchName=s2 Nodes=v[2,4,6]\nSwitchName=top Switches=s[1-2]\n' >"$scratch/topology"
+run "$banyan" bench --virtual-nodes 6 -r 2 --operation barrier --shape off,on --fabric-topology "$scratch/topology" \
+    --csv </dev/null
+is "$status-$(cut -d , -f 14 <<<"$out" | tr '\n' ' ')" "0-variant shape=off shape=on " "shaped or not"
+refuses 125 "option --radix: 6 is more than the number of nodes, 5" "a radix for more nodes" \
+    bench --virtual-nodes 5 --operation barrier --radix 2,6
+refuses 125 "option --trees: must be a list of 1, 2 and auto, not '3'" "three trees" bench --virtual-nodes 2 --trees 1,3
+refuses 125 "options --instance and --shape cannot be used together" "no variants of what is there" \
+    bench --instance /nowhere --shape on
+refuses 125 "options --simulate and --radix cannot be used together: it simulates exchanges and needs no instance" \
+    "nor of none" bench --simulate 8 --radix 3
+
 # One that is there.
 instance=$("$banyan" start --virtual-nodes 4 --slots 2 --daemonize 2>"$scratch/start.err" </dev/null)
 like "$instance" '^/.*banyan-' "an instance is there"

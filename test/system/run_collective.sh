@@ -50,7 +50,7 @@ refuses 125 "option --collective: .*none.so is not a collective of interface 1" 
     bench --simulate 8 --collective "$scratch/none.so"
 refuses 125 "option --collective: cannot open the collective: .*/gone.so" "no file" bench --simulate 8 --collective "$scratch/gone.so"
 refuses 125 "option --simulate: there is no tree of 0 places" "no places" bench --simulate 0
-refuses 125 "option --simulate: simulates exchanges and needs no instance" "no other operations" \
+refuses 125 "options --simulate and --operation cannot be used together: it simulates exchanges and needs no instance" "no other operations" \
     bench --simulate 8 --operation barrier
 
 # In an instance: 8 places with the root.  The daemons see that all blocks have come, with their content.

@@ -12,6 +12,7 @@
 #include "alloc/allocation.h"
 #include "alloc/placement_rule.h"
 #include "launch/start/join_token.h"
+#include "overlay/endpoint_types.h"
 
 #define NODES_MAX         (HOSTLIST_HOSTS_MAX - 1)
 #define NODES_VIRTUAL_MAX 4096 /* each is a daemon and a helper on this machine */
@@ -463,6 +464,14 @@ const struct option_rule run_rules[] = {
      .maximum = NODES_MAX,
      .range = "a whole number from 2 to the number of nodes",
      .help = "children of each node in the tree (default: 6)"},
+    {.kind = OPTION_NUMBER,
+     .name = "trees",
+     .value = "1|2",
+     FIELD(trees),
+     .minimum = ENDPOINT_TREES_ONE,
+     .maximum = ENDPOINT_TREES_TWO,
+     .help = "send large data to all nodes over one tree, or over two at once (default: whichever "
+             "takes less time)"},
     {.kind = OPTION_TEXT,
      .name = "starter",
      .value = "NAME",
@@ -611,11 +620,11 @@ static const char *const doctor_names[] = {
 
 /* Options of an instance; 'banyan run --instance' takes none of them. */
 static const char *const start_names[] = {
-    "host",  "hostfile",   "source",          "min-nodes",     "spares",     "virtual-nodes",
-    "slots", "verbose",    "start-timeout",   "start-retries", "kill-grace", "patience",
-    "radix", "starter",    "ssh-agent",       "join-file",     "banyand",    "net",
-    "boot",  "port-range", "fabric",          "tmpdir",        "record",     "log",
-    "help",  "version",    "fabric-topology", "no-shape"};
+    "host",   "hostfile", "source",        "min-nodes",     "spares",          "virtual-nodes",
+    "slots",  "verbose",  "start-timeout", "start-retries", "kill-grace",      "patience",
+    "radix",  "trees",    "starter",       "ssh-agent",     "join-file",       "banyand",
+    "net",    "boot",     "port-range",    "fabric",        "fabric-topology", "no-shape",
+    "tmpdir", "record",   "log",           "help",          "version"};
 
 #define SURVIVE_MAX_S (7 * 24 * 3600)
 #define START_NAMES   (sizeof(start_names) / sizeof(start_names[0]))

@@ -183,6 +183,7 @@ struct fault {
 struct simulate_plan {
     uint32_t nodes;
     uint32_t radix;
+    uint8_t trees; /* enum endpoint_trees */
     uint32_t per_node;
     uint32_t seed;
     uint32_t seeds;

@@ -33,6 +33,7 @@ static const char *const size_names[SIZES_COUNT] = {"equal", "single", "skewed"}
 struct settings {
     uint32_t nodes;
     uint32_t radix;
+    uint32_t trees;
     uint32_t per_node;
     uint32_t seed;
     uint32_t seeds;
@@ -74,6 +75,8 @@ static const struct option_rule rules[] = {
     NUMBER('N', "nodes", "N", 1, SIMULATE_NODES_MAX, nodes,
            "number of nodes, not counting the root's (64)"),
     NUMBER('r', "radix", "R", 2, TREE_RADIX_MAX, radix, "children of each node in the tree (6)"),
+    NUMBER(0, "trees", "1|2", ENDPOINT_TREES_ONE, ENDPOINT_TREES_TWO, trees,
+           "send large data to all over one tree, or over two at once (whichever takes less)"),
     NUMBER(0, "per-node", "N", 1, SIMULATE_PER_NODE_MAX, per_node,
            "processes that launch starts on each node (1)"),
     TEXT(OPTION_TEXT, "set", "PLACES", set,
@@ -396,6 +399,7 @@ int simulate_options_parse(int argc, char **argv, struct simulate_plan *ret_plan
     int rc = options_parse(rules, argc, argv, &settings, &first, error);
 
     *ret_plan = (struct simulate_plan){.radix = settings.radix,
+                                       .trees = (uint8_t)settings.trees,
                                        .per_node = settings.per_node,
                                        .seed = settings.seed,
                                        .seeds = settings.seeds,

@@ -561,6 +561,7 @@ static void configure_machine(struct simulation *simulation)
     allocation_generate(&simulation->allocation, "n", plan->nodes, plan->per_node);
     *config = (struct sim_machine_config){.allocation = &simulation->allocation,
                                           .radix = plan->radix,
+                                          .trees = plan->trees,
                                           .seed = simulation->seed,
                                           .idle = 1,
                                           .more = simulation->capacity - simulation->places,

@@ -64,7 +64,7 @@ enum bench_verdict bench_compare_row(const struct bench_earlier *earlier,
     for (uint32_t i = 0; i < earlier->count && *ret_before == NULL; i++) {
         const struct bench_row *before = &earlier->rows[i];
 
-        if (strcmp(before->name, row->name) == 0 && before->is_of_ranks == row->is_of_ranks &&
+        if (bench_row_is_alike(before, row) && before->is_of_ranks == row->is_of_ranks &&
             before->what.size_bytes == row->what.size_bytes && before->nodes == row->nodes)
             *ret_before = before;
     }
@@ -94,7 +94,10 @@ static void print_row(const struct bench_row *row, const struct bench_row *befor
                       (double)row->median_ns / (double)before->median_ns);
     else
         buffer_printf(out, "%12s %8s", "-", "-");
-    buffer_printf(out, "  %s\n", bench_compare_word(verdict));
+    if (row->variant[0] != '\0')
+        buffer_printf(out, "  %-7s  %s\n", bench_compare_word(verdict), row->variant);
+    else
+        buffer_printf(out, "  %s\n", bench_compare_word(verdict));
 }
 
 uint32_t bench_compare_print(const struct bench_earlier *earlier, const struct bench_row *rows,

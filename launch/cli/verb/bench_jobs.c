@@ -60,7 +60,7 @@ static int run_all(const char *const *argv, const struct bench_request *what, ui
 
 /* All nodes that live, or the first ones. */
 static int measure_pairs(const char *directory, const struct bench_request *what, uint32_t nodes,
-                         struct bench_row *ret_row, struct error *error)
+                         const char *provider, struct bench_row *ret_row, struct error *error)
 {
     bool is_latency = what->operation == BENCH_JOB_PAIRS_LATENCY;
     bool is_some = what->nodes > 0 && what->nodes < nodes;
@@ -69,7 +69,8 @@ static int measure_pairs(const char *directory, const struct bench_request *what
     const struct pair_matrix_run run = {.options = options,
                                         .options_count = is_some ? 4 : 2,
                                         .bytes = what->size_bytes,
-                                        .repeats = what->repeat};
+                                        .repeats = what->repeat,
+                                        .provider = provider};
     struct pair_matrix matrix;
     uint32_t measured = is_some ? what->nodes : nodes;
     int rc = 0;
@@ -127,12 +128,12 @@ static int measure_runs(const char *directory, const struct bench_request *what,
 }
 
 int bench_jobs_measure(const char *directory, const struct bench_request *what, uint32_t nodes,
-                       struct bench_row *ret_row, struct error *error)
+                       const char *provider, struct bench_row *ret_row, struct error *error)
 {
     bool is_pairs =
         what->operation == BENCH_JOB_PAIRS || what->operation == BENCH_JOB_PAIRS_LATENCY;
 
     assert(what->operation >= BENCH_JOB_LAUNCH && what->operation < BENCH_JOB_END);
-    return is_pairs ? measure_pairs(directory, what, nodes, ret_row, error)
+    return is_pairs ? measure_pairs(directory, what, nodes, provider, ret_row, error)
                     : measure_runs(directory, what, nodes, ret_row, error);
 }

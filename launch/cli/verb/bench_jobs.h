@@ -21,9 +21,10 @@ enum bench_job {
 };
 
 const char *bench_jobs_name(uint8_t operation);
-/* directory: of the instance; nodes: that it has, of which what->nodes may ask for less.  A status that is greater than 0
+/* directory: of the instance; nodes: that it has, of which what->nodes may ask for less; provider: of libfabric, for the
+ * paths of pairs, NULL: TCP.  A status that is greater than 0
  * if a job has said itself why it failed. */
 int bench_jobs_measure(const char *directory, const struct bench_request *what, uint32_t nodes,
-                       struct bench_row *ret_row, struct error *error);
+                       const char *provider, struct bench_row *ret_row, struct error *error);
 
 #endif

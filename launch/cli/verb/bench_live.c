@@ -152,6 +152,7 @@ int bench_live_check(struct bench_live *live, struct instance_client *client,
     struct buffer plan = {0};
     int rc = 0;
 
+    free(live->topologies);
     while (live->from < count && requests[live->from].operation != BENCH_PLAN)
         live->from++;
     live->count = count - live->from;

@@ -27,7 +27,7 @@ struct bench_live {
 /* Loads the plans. */
 int bench_live_open(struct bench_live *ret_live, const struct bench_settings *settings,
                     struct error *error);
-/* requests: of bench_plan_make, kept by the caller.  Asks the instance who would take part, and checks all plans. */
+/* requests: of bench_plan_make, kept by the caller.  For each instance once: asks the instance who would take part, and checks all plans. */
 int bench_live_check(struct bench_live *live, struct instance_client *client,
                      const struct bench_request *requests, uint32_t count, struct error *error);
 /* The name of the plan of a request. */

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "launch/cli/verb/bench_client.h"
 #include "launch/cli/verb/bench_jobs.h"
+#include "launch/cli/verb/bench_numbers.h"
 #include "launch/exec/pair_worker.h"
 
 #define OPERATIONS_DEFAULT "barrier,broadcast,gather,exchange,links"
@@ -25,71 +26,6 @@
 #define JOBS_WARM_UP       2u
 #define NODES_DEFAULT      "0" /* all */
 #define NODES_MAX          (16u * 1024 * 1024)
-#define SIZES_MAX          256u
-
-struct sizes {
-    uint32_t items[SIZES_MAX];
-    uint32_t count;
-};
-
-/* Digits, and perhaps K or M; up to end. */
-static int read_size(const char *text, const char *end, uint32_t maximum, uint32_t *ret_size)
-{
-    uint64_t size = 0;
-
-    if (text == end || *text < '0' || *text > '9')
-        return -EINVAL;
-    for (; text < end && *text >= '0' && *text <= '9' && size <= maximum; text++)
-        size = 10 * size + (uint64_t)(*text - '0');
-    if (text < end && (*text == 'K' || *text == 'k'))
-        size <<= 10, text++;
-    else if (text < end && (*text == 'M' || *text == 'm'))
-        size <<= 20, text++;
-    if (text != end || size > maximum)
-        return -EINVAL;
-    *ret_size = (uint32_t)size;
-    return 0;
-}
-
-static int add_size(struct sizes *sizes, uint32_t size)
-{
-    assert(sizes->count <= SIZES_MAX);
-    if (sizes->count == SIZES_MAX)
-        return -EINVAL;
-    sizes->items[sizes->count++] = size;
-    return 0;
-}
-
-/* A size, or FIRST..LAST: each the double of the one before. */
-static int add_sizes(struct sizes *sizes, const char *word, size_t word_bytes, uint32_t maximum)
-{
-    const char *end = word + word_bytes, *dots = memmem(word, word_bytes, "..", 2);
-    uint32_t first, last;
-
-    if (read_size(word, dots != NULL ? dots : end, maximum, &first) < 0)
-        return -EINVAL;
-    if (dots == NULL)
-        return add_size(sizes, first);
-    if (read_size(dots + 2, end, maximum, &last) < 0 || first == 0 || last < first)
-        return -EINVAL;
-    for (uint64_t size = first; size <= last; size *= 2)
-        if (add_size(sizes, (uint32_t)size) < 0)
-            return -EINVAL;
-    return 0;
-}
-
-static int parse_sizes(const char *text, uint32_t maximum, struct sizes *sizes)
-{
-    for (const char *word = text;; word++) {
-        size_t word_bytes = strcspn(word, ",");
-
-        if (add_sizes(sizes, word, word_bytes, maximum) < 0)
-            return -EINVAL;
-        word += word_bytes;
-        if (*word == '\0')
-            return 0;
-    }
-}
 
 static bool find_operation(const char *word, size_t word_bytes, uint8_t *ret_operation)
 {
@@ -132,8 +68,8 @@ static struct bench_request request_of(const struct bench_settings *settings, ui
 
 /* A barrier has no size, nor has the start of a job; the latency of pairs is that of small messages. */
 static void add_requests(const struct bench_settings *settings, uint8_t operation,
-                         const struct sizes *sizes, uint32_t nodes, struct bench_request **requests,
-                         uint32_t *count)
+                         const struct bench_numbers *sizes, uint32_t nodes,
+                         struct bench_request **requests, uint32_t *count)
 {
     bool is_sized = operation != BENCH_BARRIER && operation != BENCH_JOB_LAUNCH;
     uint32_t of_this = is_sized ? sizes->count : 1;
@@ -148,7 +84,8 @@ static void add_requests(const struct bench_settings *settings, uint8_t operatio
 }
 
 /* What can be measured of pairs: something, between two. */
-static int check_pairs(const struct sizes *sizes, const struct sizes *nodes, struct error *error)
+static int check_pairs(const struct bench_numbers *sizes, const struct bench_numbers *nodes,
+                       struct error *error)
 {
     for (uint32_t i = 0; i < sizes->count; i++) {
         if (sizes->items[i] == 0)
@@ -164,13 +101,12 @@ static int check_pairs(const struct sizes *sizes, const struct sizes *nodes, str
 }
 
 static int parse_list(const struct option_list *list, const char *other, uint32_t maximum,
-                      struct sizes *ret_sizes, const char *what, struct error *error)
+                      struct bench_numbers *ret_sizes, const char *what, struct error *error)
 {
     char *text = options_list_join(list, ",");
     int rc;
 
-    ret_sizes->count = 0;
-    rc = parse_sizes(text != NULL ? text : other, maximum, ret_sizes);
+    rc = bench_numbers_parse(text != NULL ? text : other, maximum, ret_sizes);
     if (rc < 0)
         error_set(error, rc, "option %s, or of FIRST..LAST, not '%.80s'", what, text);
     free(text);
@@ -178,7 +114,7 @@ static int parse_list(const struct option_list *list, const char *other, uint32_
 }
 
 /* 0 does not mean all here. */
-static int parse_places(const struct option_list *list, struct sizes *ret_places,
+static int parse_places(const struct option_list *list, struct bench_numbers *ret_places,
                         struct error *error)
 {
     int rc = parse_list(list, NODES_DEFAULT, NODES_MAX, ret_places,
@@ -190,28 +126,8 @@ static int parse_places(const struct option_list *list, struct sizes *ret_places
     return rc;
 }
 
-static int compare(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* What a PMIx client has put stays, and is part of all fences to come: the least first, and each once. */
-static void sort(struct sizes *sizes)
-{
-    uint32_t kept = 0;
-
-    assert(sizes->count > 0);
-    qsort(sizes->items, sizes->count, sizeof(sizes->items[0]), compare);
-    for (uint32_t i = 0; i < sizes->count; i++)
-        if (i == 0 || sizes->items[i] != sizes->items[i - 1])
-            sizes->items[kept++] = sizes->items[i];
-    sizes->count = kept;
-}
-
-static int parse_lists(const struct bench_settings *settings, struct sizes *ret_sizes,
-                       struct sizes *ret_nodes, struct error *error)
+static int parse_lists(const struct bench_settings *settings, struct bench_numbers *ret_sizes,
+                       struct bench_numbers *ret_nodes, struct error *error)
 {
     bool is_client = settings->client > 0;
     int rc = parse_list(&settings->sizes, is_client ? SIZES_CLIENT : SIZES_DEFAULT,
@@ -220,8 +136,9 @@ static int parse_lists(const struct bench_settings *settings, struct sizes *ret_
                                   : "--size: must be a list of sizes up to 64M",
                         error);
 
+    /* What a PMIx client has put stays, and is part of all fences to come. */
     if (rc == 0 && is_client)
-        sort(ret_sizes);
+        bench_numbers_sort(ret_sizes);
     if (rc == 0 && settings->simulate.count > 0)
         return parse_places(&settings->simulate, ret_nodes, error);
     return rc < 0 ? rc
@@ -244,7 +161,7 @@ int bench_plan_make(const struct bench_settings *settings, struct bench_request 
     char *operations = options_list_join(&settings->operations, ",");
     const char *word = default_operations(settings, operations);
     struct bench_request *requests = NULL;
-    struct sizes sizes, nodes;
+    struct bench_numbers sizes, nodes;
     uint32_t count = 0;
     int rc = parse_lists(settings, &sizes, &nodes, error);
 

@@ -14,6 +14,11 @@ struct bench_settings {
     struct request_settings
         start; /* of an instance that is started for it; first: its rules have offsets in it */
     const char *instance;
+    /* What the instances that are started for it differ in (bench_variants.h). */
+    struct option_list radixes;
+    struct option_list fabrics;
+    struct option_list trees;
+    struct option_list shapes;
     struct option_list operations;
     struct option_list sizes;
     struct option_list nodes;

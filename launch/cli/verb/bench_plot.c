@@ -43,25 +43,32 @@ static void put_point(const struct bench_row *row, uint64_t x, bool is_rate, str
 }
 
 /* A logarithmic axis has no 0. */
-static bool is_over_size(const struct bench_row *row, const char *name, uint32_t nodes)
+static bool is_over_size(const struct bench_row *row, const struct bench_row *first, uint32_t nodes)
 {
-    return strcmp(row->name, name) == 0 && row->nodes == nodes && row->what.size_bytes > 0;
+    return bench_row_is_alike(row, first) && row->nodes == nodes && row->what.size_bytes > 0;
 }
 
-static bool is_first_of_name(const struct bench_row *rows, uint32_t at)
+static bool is_first_of_kind(const struct bench_row *rows, uint32_t at)
 {
     for (uint32_t i = 0; i < at; i++)
-        if (strcmp(rows[i].name, rows[at].name) == 0)
+        if (bench_row_is_alike(&rows[i], &rows[at]))
             return false;
     return true;
 }
 
-/* Plans are called as their author likes. */
-static void put_title(const char *name, struct buffer *out)
+static void put_quoted(const char *text, struct buffer *out)
+{
+    for (; *text != '\0'; text++)
+        buffer_append_string(out, *text == '\'' ? "''" : (const char[]){*text, '\0'});
+}
+
+/* Without the quote at its end. */
+static void put_title(const struct bench_row *row, struct buffer *out)
 {
     buffer_append_string(out, " title '");
-    for (; *name != '\0'; name++)
-        buffer_append_string(out, *name == '\'' ? "''" : (const char[]){*name, '\0'});
+    put_quoted(row->name, out);
+    buffer_append_string(out, row->variant[0] != '\0' ? " " : "");
+    put_quoted(row->variant, out);
 }
 
 static uint32_t put_sizes(const struct bench_row *rows, uint32_t count, bool is_rate,
@@ -71,11 +78,10 @@ static uint32_t put_sizes(const struct bench_row *rows, uint32_t count, bool is_
     uint32_t nodes = most_nodes(rows, count), curves = 0;
 
     for (uint32_t at = 0; at < count; at++) {
-        const char *name = rows[at].name;
         uint32_t points = 0;
 
-        for (uint32_t i = at; is_first_of_name(rows, at) && i < count; i++) {
-            if (!is_over_size(&rows[i], name, nodes) ||
+        for (uint32_t i = at; is_first_of_kind(rows, at) && i < count; i++) {
+            if (!is_over_size(&rows[i], &rows[at], nodes) ||
                 (is_rate && bench_row_bandwidth(&rows[i]) == 0))
                 continue;
             if (points++ == 0)
@@ -87,7 +93,7 @@ static uint32_t put_sizes(const struct bench_row *rows, uint32_t count, bool is_
         buffer_append_string(out, "END\n");
         buffer_printf(plots, "%s$%s_%u with %s", curves > 0 ? ", " : "plot ", what, curves,
                       is_rate ? "linespoints" : "yerrorlines");
-        put_title(name, plots);
+        put_title(&rows[at], plots);
         buffer_append_string(plots, "'");
         curves++;
     }
@@ -97,7 +103,7 @@ static uint32_t put_sizes(const struct bench_row *rows, uint32_t count, bool is_
 static bool is_first_of_curve(const struct bench_row *rows, uint32_t at)
 {
     for (uint32_t i = 0; i < at; i++)
-        if (strcmp(rows[i].name, rows[at].name) == 0 &&
+        if (bench_row_is_alike(&rows[i], &rows[at]) &&
             rows[i].what.size_bytes == rows[at].what.size_bytes)
             return false;
     return true;
@@ -113,12 +119,12 @@ static uint32_t put_nodes(const struct bench_row *rows, uint32_t count, struct b
             continue;
         buffer_printf(out, "$nodes_%u << END\n", curves);
         for (uint32_t j = i; j < count; j++)
-            if (strcmp(rows[j].name, rows[i].name) == 0 &&
+            if (bench_row_is_alike(&rows[j], &rows[i]) &&
                 rows[j].what.size_bytes == rows[i].what.size_bytes)
                 put_point(&rows[j], rows[j].nodes, false, out);
         buffer_append_string(out, "END\n");
         buffer_printf(plots, "%s$nodes_%u with yerrorlines", curves > 0 ? ", " : "plot ", curves);
-        put_title(rows[i].name, plots);
+        put_title(&rows[i], plots);
         buffer_printf(plots, " %u'", rows[i].what.size_bytes);
         curves++;
     }
@@ -153,6 +159,14 @@ static void put_names(const struct pair_matrix *pairs, struct buffer *out)
         buffer_append_string(out, "set xtics autofreq\nset ytics autofreq\n");
 }
 
+/* Of the name of a file. */
+static void put_suffix(const char *variant, struct buffer *out)
+{
+    for (const char *at = variant; *at != '\0'; at++)
+        buffer_printf(out, "%s%c", at == variant ? "_" : "",
+                      isalnum((unsigned char)*at) ? *at : '_');
+}
+
 /* A row of the map is where ways begin; those from a node to itself are left blank. */
 static void put_map(const struct bench_row *row, struct buffer *out)
 {
@@ -168,14 +182,18 @@ static void put_map(const struct bench_row *row, struct buffer *out)
     }
     buffer_append_string(out, "END\n");
     put_names(pairs, out);
+    buffer_append_string(out, "set output 'pairs_");
     if (row->is_latency)
-        buffer_append_string(out, "set output 'pairs_latency.svg'\n");
+        buffer_append_string(out, "latency");
     else
-        buffer_printf(out, "set output 'pairs_%u.svg'\n", row->what.size_bytes);
-    buffer_printf(
-        out,
-        "set title '%s of %u bytes'\nplot $pairs matrix using 1:2:($3 > 0 ? $3 : NaN) with image pixels notitle\n",
-        row->name, row->what.size_bytes);
+        buffer_printf(out, "%u", row->what.size_bytes);
+    put_suffix(row->variant, out);
+    buffer_append_string(out, ".svg'\nset title '");
+    buffer_printf(out, "%s of %u bytes", row->name, row->what.size_bytes);
+    buffer_append_string(out, row->variant[0] != '\0' ? ", " : "");
+    put_quoted(row->variant, out);
+    buffer_append_string(
+        out, "'\nplot $pairs matrix using 1:2:($3 > 0 ? $3 : NaN) with image pixels notitle\n");
 }
 
 static void put_maps(const struct bench_row *rows, uint32_t count, struct buffer *out)

@@ -202,11 +202,11 @@ static const char *name_of(const struct allocation *roster, uint32_t place, char
     return name;
 }
 
-void bench_row_print_heading(bool is_of_ranks, struct buffer *out)
+void bench_row_print_heading(const struct bench_row *first, struct buffer *out)
 {
-    buffer_printf(out, "%-18s %6s %10s %8s %12s %12s %12s %12s %12s\n", "OPERATION",
-                  is_of_ranks ? "RANKS" : "NODES", "BYTES", "TIMES", "MIN us", "MEDIAN us",
-                  "P99 us", "MAX us", "MB/s");
+    buffer_printf(out, "%-18s %6s %10s %8s %12s %12s %12s %12s %12s%s\n", "OPERATION",
+                  first->is_of_ranks ? "RANKS" : "NODES", "BYTES", "TIMES", "MIN us", "MEDIAN us",
+                  "P99 us", "MAX us", "MB/s", first->variant[0] != '\0' ? "  VARIANT" : "");
 }
 
 void bench_row_print(const struct bench_row *row, struct buffer *out)
@@ -217,9 +217,10 @@ void bench_row_print(const struct bench_row *row, struct buffer *out)
                   row->what.size_bytes, row->what.repeat, us(row->min_ns), us(row->median_ns),
                   us(row->p99_ns), us(row->max_ns));
     if (bandwidth > 0)
-        buffer_printf(out, "%12.1f\n", bandwidth);
+        buffer_printf(out, "%12.1f", bandwidth);
     else
-        buffer_printf(out, "%12s\n", "-");
+        buffer_printf(out, "%12s", "-");
+    buffer_printf(out, "%s%s\n", row->variant[0] != '\0' ? "  " : "", row->variant);
 }
 
 /* In a collective operation each place waits for all others, so no one is slower than another. */
@@ -244,8 +245,9 @@ void bench_row_print_levels(const struct bench_row *row, const struct allocation
 {
     char name[HOST_NAME_BYTES_MAX + 1];
 
-    buffer_printf(out, "\n%s of %u bytes, %u nodes, by level of the tree:\n", row->name,
-                  row->what.size_bytes, row->nodes);
+    buffer_printf(out, "\n%s of %u bytes, %u nodes%s%s, by level of the tree:\n", row->name,
+                  row->what.size_bytes, row->nodes, row->variant[0] != '\0' ? ", " : "",
+                  row->variant);
     buffer_printf(out, "  %5s %8s %12s %12s %12s %12s  %s\n", "LEVEL", "PLACES", "MIN us",
                   "MEDIAN us", "P99 us", "MAX us", "AT");
     for (uint32_t i = 0; i < BENCH_LEVELS_MAX; i++) {
@@ -277,7 +279,7 @@ void bench_row_csv_heading(bool is_of_ranks, struct buffer *out)
 {
     buffer_printf(out,
                   "operation,%s,bytes,times,min_ns,median_ns,p99_ns,max_ns,"
-                  "median_low_ns,median_high_ns,mb_s,slowest_from,slowest_to\n",
+                  "median_low_ns,median_high_ns,mb_s,slowest_from,slowest_to,variant\n",
                   is_of_ranks ? "ranks" : "nodes");
 }
 
@@ -291,10 +293,10 @@ static void csv_slowest(const struct bench_row *row, const struct allocation *ro
     if (row->pairs.nodes > 0)
         bench_row_pairs_csv(row, out);
     else if (row->what.operation == BENCH_LINKS && row->times.slowest_count > 0)
-        buffer_printf(out, ",%s,%s\n", name_of(roster, slow->place, name),
+        buffer_printf(out, ",%s,%s", name_of(roster, slow->place, name),
                       name_of(roster, slow->parent, parent));
     else
-        buffer_append_string(out, ",,\n");
+        buffer_append_string(out, ",,");
 }
 
 void bench_row_csv(const struct bench_row *row, const struct allocation *roster, struct buffer *out)
@@ -305,6 +307,7 @@ void bench_row_csv(const struct bench_row *row, const struct allocation *roster,
                   (unsigned long long)row->max_ns, (unsigned long long)row->low_ns,
                   (unsigned long long)row->high_ns, bench_row_bandwidth(row));
     csv_slowest(row, roster, out);
+    buffer_printf(out, ",%s\n", row->variant);
 }
 
 /* ---- as JSON ---- */
@@ -359,6 +362,8 @@ json_t *bench_row_json(const struct bench_row *row, const struct allocation *ros
                   "median_high_ns", (json_int_t)row->high_ns, "mb_s", bench_row_bandwidth(row));
 
     assert(object != NULL);
+    if (row->variant[0] != '\0')
+        json_object_set_new(object, "variant", json_text(row->variant));
     if (row->is_of_ranks) {
         json_object_set_new(object, "slowest_rank", json_integer(row->slowest_rank));
         json_object_set_new(object, "slowest_median_ns", json_integer((json_int_t)row->slowest_ns));
@@ -371,22 +376,30 @@ json_t *bench_row_json(const struct bench_row *row, const struct allocation *ros
     return object;
 }
 
+bool bench_row_is_alike(const struct bench_row *row, const struct bench_row *other)
+{
+    return strcmp(row->name, other->name) == 0 && strcmp(row->variant, other->variant) == 0;
+}
+
 int bench_row_from_json(struct bench_row *ret_row, json_t *object)
 {
     struct bench_row row = {.is_of_ranks = json_object_get(object, "ranks") != NULL};
-    const char *name;
+    const char *name, *variant = "";
     json_int_t median, low, high;
     enum bench_operation operation;
     int nodes, bytes, times;
 
-    if (json_unpack(object, "{s:s, s:i, s:i, s:i, s:I, s:I, s:I}", "operation", &name,
-                    row.is_of_ranks ? "ranks" : "nodes", &nodes, "bytes", &bytes, "times", &times,
-                    "median_ns", &median, "median_low_ns", &low, "median_high_ns", &high) < 0 ||
-        nodes < 0 || bytes < 0 || times < 0 || low < 0 || median < low || high < median)
+    if (json_unpack(object, "{s:s, s?s, s:i, s:i, s:i, s:I, s:I, s:I}", "operation", &name,
+                    "variant", &variant, row.is_of_ranks ? "ranks" : "nodes", &nodes, "bytes",
+                    &bytes, "times", &times, "median_ns", &median, "median_low_ns", &low,
+                    "median_high_ns", &high) < 0 ||
+        strlen(variant) >= sizeof(row.variant) || nodes < 0 || bytes < 0 || times < 0 || low < 0 ||
+        median < low || high < median)
         return -EBADMSG;
     if (!bench_operation_find(name, strlen(name), &operation))
         operation = BENCH_EXCHANGE; /* a plan of one */
     name_row(&row, name);
+    strcpy(row.variant, variant);
     row.what.operation = (uint8_t)operation;
     row.what.size_bytes = (uint32_t)bytes;
     row.what.repeat = (uint32_t)times;

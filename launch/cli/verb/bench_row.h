@@ -16,10 +16,13 @@
 #include "launch/cli/verb/pair_matrix.h"
 #include "launch/proto/bench.h"
 
-#define BENCH_ROW_NAME_BYTES 32
+#define BENCH_ROW_NAME_BYTES    32
+#define BENCH_ROW_VARIANT_BYTES 128
 
 struct bench_row {
     char name[BENCH_ROW_NAME_BYTES]; /* of the operation, or of a plan of an exchange */
+    char variant
+        [BENCH_ROW_VARIANT_BYTES]; /* of the instance (bench_variants.h), "" if there is only one */
     struct bench_request what;
     bool is_of_ranks; /* PMIx clients have measured, not daemons */
     uint32_t nodes;   /* or ranks */
@@ -60,7 +63,7 @@ double bench_row_bandwidth(const struct bench_row *row);
 
 /* Reports: what stands above the rows, then each row, then the levels of the tree and the slowest nodes,
  * or the slowest ranks. */
-void bench_row_print_heading(bool is_of_ranks, struct buffer *out);
+void bench_row_print_heading(const struct bench_row *first, struct buffer *out);
 void bench_row_print(const struct bench_row *row, struct buffer *out);
 void bench_row_print_levels(const struct bench_row *row, const struct allocation *roster,
                             struct buffer *out);
@@ -69,6 +72,8 @@ void bench_row_csv_heading(bool is_of_ranks, struct buffer *out);
 void bench_row_csv(const struct bench_row *row, const struct allocation *roster,
                    struct buffer *out);
 json_t *bench_row_json(const struct bench_row *row, const struct allocation *roster);
+/* Do both belong to the same measurement of the same variant, but for size and nodes? */
+bool bench_row_is_alike(const struct bench_row *row, const struct bench_row *other);
 /* What bench_row_json has made, but for levels, nodes and pairs; -EBADMSG. */
 int bench_row_from_json(struct bench_row *ret_row, json_t *object);
 

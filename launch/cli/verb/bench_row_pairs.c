@@ -35,8 +35,9 @@ void bench_row_pairs_print(const struct bench_row *row, struct buffer *out)
     struct pair_matrix_pair pairs[BENCH_SLOWEST_MAX];
     uint32_t count = pair_matrix_slowest(&row->pairs, row->is_latency, BENCH_SLOWEST_MAX, pairs);
 
-    buffer_printf(out, "\n%s of %u bytes, %u nodes:\n  slowest pairs:", row->name,
-                  row->what.size_bytes, row->nodes);
+    buffer_printf(out, "\n%s of %u bytes, %u nodes%s%s:\n  slowest pairs:", row->name,
+                  row->what.size_bytes, row->nodes, row->variant[0] != '\0' ? ", " : "",
+                  row->variant);
     for (uint32_t i = 0; i < count; i++)
         buffer_printf(out, "%s %s to %s %.1f us", i > 0 ? "," : "", row->pairs.names[pairs[i].from],
                       row->pairs.names[pairs[i].to], (double)pairs[i].ns / 1e3);
@@ -49,7 +50,7 @@ void bench_row_pairs_csv(const struct bench_row *row, struct buffer *out)
     uint32_t count = pair_matrix_slowest(&row->pairs, row->is_latency, 1, &pair);
 
     assert(count == 1);
-    buffer_printf(out, ",%s,%s\n", row->pairs.names[pair.from], row->pairs.names[pair.to]);
+    buffer_printf(out, ",%s,%s", row->pairs.names[pair.from], row->pairs.names[pair.to]);
 }
 
 static json_t *slowest_pairs(const struct bench_row *row)

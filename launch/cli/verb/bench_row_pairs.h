@@ -11,7 +11,7 @@
 /* Of the latencies, or of transfers.  Takes the matrix. */
 void bench_row_paired(struct bench_row *ret_row, const struct bench_request *what, bool is_latency,
                       struct pair_matrix *matrix);
-/* Reports of a row that is of pairs: the slowest as text, or as the last two fields of CSV; all as members of a JSON
+/* Reports of a row that is of pairs: the slowest as text, or as two fields of CSV; all as members of a JSON
  * object. */
 void bench_row_pairs_print(const struct bench_row *row, struct buffer *out);
 void bench_row_pairs_csv(const struct bench_row *row, struct buffer *out);

@@ -23,6 +23,7 @@
 #include "launch/cli/verb/bench_row.h"
 #include "launch/cli/verb/bench_row_pairs.h"
 #include "launch/cli/verb/bench_simulate.h"
+#include "launch/cli/verb/bench_variants.h"
 #include "launch/cli/verb/verb_output.h"
 #include "launch/exec/plugin.h"
 #include "launch/proto/exit_status.h"
@@ -116,7 +117,47 @@ static const struct option_rule own_rules[] = {
      .help = "the instance whose directory 'banyan start' has printed (default: $BANYAN_INSTANCE, "
              "or the only one of yours; if there is none, or an option below is given, one is "
              "started for the measurement)"},
+    {.kind = OPTION_HEADING,
+     .help =
+         "Variants of an instance for the measurement: each combination is started and measured"},
+    {.kind = OPTION_LIST,
+     .name = "radix",
+     .value = "LIST",
+     FIELD(radixes),
+     .help = "children of each node in the tree: 2,6 or 2..32 (default: 6)"},
+    {.kind = OPTION_LIST,
+     .name = "fabric",
+     .value = "LIST",
+     FIELD(fabrics),
+     .help = "what carries collectives and bulk data, and pairs: tcp, ofi, ofi:PROVIDER, or auto "
+             "(default: auto; pairs are measured over TCP then)"},
+    {.kind = OPTION_LIST,
+     .name = "trees",
+     .value = "LIST",
+     FIELD(trees),
+     .help = "over one tree or two, as large data go to all nodes: 1,2,auto (default: auto, "
+             "whichever takes less time)"},
+    {.kind = OPTION_LIST,
+     .name = "shape",
+     .value = "LIST",
+     FIELD(shapes),
+     .help = "a tree that follows the switches, or the order of the nodes: on,off (default: on, if "
+             "--fabric-topology or Slurm describes them)"},
     {.kind = OPTION_END}};
+
+/* What is there instead, or makes no sense for an instance that ends with this program. */
+static const char *const not_of_start[] = {"daemonize", "survive", "radix",
+                                           "fabric",    "trees",   "no-shape"};
+
+#define NOT_OF_START (sizeof(not_of_start) / sizeof(not_of_start[0]))
+
+static bool is_of_start(const char *name)
+{
+    for (size_t i = 0; i < NOT_OF_START; i++)
+        if (strcmp(name, not_of_start[i]) == 0)
+            return false;
+    return true;
+}
 
 /* Those of `banyan start` follow, as far as they say what an instance is made of. */
 const struct option_rule *bench_verb_rules(void)
@@ -135,7 +176,7 @@ const struct option_rule *bench_verb_rules(void)
             rules[count++] = (struct option_rule){
                 .kind = OPTION_HEADING,
                 .help = "An instance for the measurement (options as of banyan start)"};
-        else if (strcmp(start->name, "daemonize") != 0 && strcmp(start->name, "survive") != 0)
+        else if (is_of_start(start->name))
             rules[count++] = *start;
     }
     rules[count] = (struct option_rule){.kind = OPTION_END};
@@ -155,11 +196,13 @@ void bench_verb_help(struct buffer *out)
 
 /* ---- the instance ---- */
 
-/* Words that are not of own_rules, and their values; ends with NULL, free(). */
-static const char **words_of_start(int argc, char **argv)
+/* Words that are not of own_rules, and their values, and after them those of the variant; ends with NULL, free(). */
+static const char **words_of_start(int argc, char **argv, const struct bench_variants *variants,
+                                   uint32_t variant)
 {
     const struct option_rule *rules = bench_verb_rules();
-    const char **words = memory_allocate_zeroed((size_t)(argc + 1) * sizeof(*words));
+    const char **words =
+        memory_allocate_zeroed((size_t)(argc + 1 + BENCH_VARIANT_WORDS) * sizeof(*words));
     size_t count = 0;
 
     for (int at = 1; at < argc;) {
@@ -172,6 +215,7 @@ static const char **words_of_start(int argc, char **argv)
         for (int i = 0; i < (all > 0 ? all : 1) && at < argc; i++)
             words[count++] = argv[at++];
     }
+    bench_variants_words(variants, variant, words + count);
     return words;
 }
 
@@ -180,17 +224,20 @@ static int open_client(struct instance_client *ret_client, struct bench_instance
                        const struct bench_settings *settings, const char *const *words,
                        struct error *error)
 {
+    const char *of_start = bench_variants_given(settings);
     int rc = -ENOENT;
 
-    if (settings->instance != NULL && words[0] != NULL)
+    if (of_start == NULL)
+        of_start = words[0];
+    if (settings->instance != NULL && of_start != NULL)
         return error_set(error, -EINVAL,
                          "options --instance and %.40s cannot be used together: the instance has "
                          "its nodes already",
-                         words[0]);
-    if (words[0] == NULL)
+                         of_start);
+    if (of_start == NULL)
         rc = instance_client_open(ret_client, settings->instance, error);
     if (rc != -ENOENT || settings->instance != NULL ||
-        (words[0] == NULL && getenv(REQUEST_INSTANCE_VARIABLE) != NULL))
+        (of_start == NULL && getenv(REQUEST_INSTANCE_VARIABLE) != NULL))
         return rc;
     rc = bench_instance_start(own, words, error);
     if (rc == 0)
@@ -201,16 +248,26 @@ static int open_client(struct instance_client *ret_client, struct bench_instance
 /* ---- the measurements ---- */
 
 struct bench {
-    struct instance_client client;
+    struct instance_client client; /* of the instance that is measured now */
     const struct bench_settings *settings;
-    struct bench_request *requests;
-    struct bench_live live; /* the plans among them */
-    struct bench_row *rows;
+    struct bench_variants variants;
+    struct bench_request *requests; /* of each variant */
+    struct bench_live live;         /* the plans among them */
+    struct bench_row *rows;         /* of one variant after the other */
+    struct allocation *rosters;   /* of each variant that has been measured; NULL: no instance is */
+    char *directory;              /* of the last instance */
     struct bench_earlier earlier; /* empty: there is nothing to compare with */
-    uint32_t count;
-    uint32_t done;
+    uint32_t requests_count;
+    uint32_t rows_count;
+    uint32_t done;   /* rows */
     uint32_t slower; /* than in the earlier run */
 };
+
+static const struct allocation *roster_of(const struct bench *bench, uint32_t row)
+{
+    assert(row < bench->rows_count);
+    return bench->rosters == NULL ? NULL : &bench->rosters[row / bench->requests_count];
+}
 
 static int explain(int rc, const char *name, const struct bench_request *what,
                    const char *directory, struct error *error)
@@ -258,27 +315,29 @@ static int show_row(const struct bench *bench, const struct bench_row *row)
         bench_row_csv(row, &bench->client.roster, &text);
     } else {
         if (is_first)
-            bench_row_print_heading(row->is_of_ranks, &text);
+            bench_row_print_heading(row, &text);
         bench_row_print(row, &text);
     }
     return print_now(&text);
 }
 
-static int measure_one(struct bench *bench, const struct bench_request *what,
+static int measure_one(struct bench *bench, uint32_t variant, uint32_t request,
                        struct bench_row *ret_row, struct error *error)
 {
+    const struct bench_request *what = &bench->requests[request];
     struct bench_answer answer;
     int rc;
 
     if (what->operation == BENCH_PLAN) {
-        rc = bench_live_measure(&bench->live, &bench->client, bench->done, ret_row, error);
-        return rc < 0 ? explain(rc, bench_live_name(&bench->live, bench->done), what,
+        rc = bench_live_measure(&bench->live, &bench->client, request, ret_row, error);
+        return rc < 0 ? explain(rc, bench_live_name(&bench->live, request), what,
                                 bench->client.directory, error)
                       : 0;
     }
     if (what->operation >= BENCH_OPERATION_COUNT)
-        return bench_jobs_measure(bench->client.directory, what,
-                                  allocation_nodes(&bench->client.roster), ret_row, error);
+        return bench_jobs_measure(
+            bench->client.directory, what, allocation_nodes(&bench->client.roster),
+            bench_variants_provider(&bench->variants, variant), ret_row, error);
     rc = instance_client_bench(&bench->client, what, &answer, error);
     if (rc < 0)
         return explain(rc, bench_operation_name((enum bench_operation)what->operation), what,
@@ -287,40 +346,51 @@ static int measure_one(struct bench *bench, const struct bench_request *what,
     return 0;
 }
 
-static int measure(struct bench *bench, struct error *error)
+static int measure(struct bench *bench, uint32_t variant, struct error *error)
 {
-    for (; bench->done < bench->count; bench->done++) {
-        const struct bench_request *what = &bench->requests[bench->done];
-        int rc = measure_one(bench, what, &bench->rows[bench->done], error);
+    for (uint32_t i = 0; i < bench->requests_count; i++) {
+        struct bench_row *row = &bench->rows[bench->done];
+        int rc = measure_one(bench, variant, i, row, error);
 
         if (rc != 0)
             return rc < 0 ? rc : EXIT_STATUS_FAILED;
-        rc = show_row(bench, &bench->rows[bench->done]);
-        if (rc != EXIT_SUCCESS) {
-            bench->done++;
+        bench_variants_name(&bench->variants, variant, row->variant);
+        rc = show_row(bench, row);
+        bench->done++;
+        if (rc != EXIT_SUCCESS)
             return rc;
-        }
     }
     return EXIT_SUCCESS;
 }
 
-/* Of each operation that of the greatest size, which is its last. */
+/* Of each operation of a variant that of the greatest size, which is its last. */
+static bool is_last_of_kind(const struct bench *bench, uint32_t row)
+{
+    const struct bench_request *what = &bench->requests[row % bench->requests_count];
+
+    return row + 1 == bench->rows_count ||
+           what->operation != bench->requests[(row + 1) % bench->requests_count].operation ||
+           !bench_row_is_alike(&bench->rows[row], &bench->rows[row + 1]);
+}
+
 static int show_levels(const struct bench *bench)
 {
     struct buffer text = {0};
 
     if (bench->settings->client > 0)
-        bench_row_print_slowest(bench->rows, bench->count, &text);
-    for (uint32_t i = 0; i < bench->count && bench->settings->client == 0; i++) {
-        bool is_last = i + 1 == bench->count ||
-                       bench->requests[i].operation != bench->requests[i + 1].operation ||
-                       strcmp(bench->rows[i].name, bench->rows[i + 1].name) != 0;
+        bench_row_print_slowest(bench->rows, bench->rows_count, &text);
+    for (uint32_t i = 0; i < bench->rows_count && bench->settings->client == 0; i++) {
+        const struct bench_request *what = &bench->requests[i % bench->requests_count];
 
-        if (is_last && bench->requests[i].operation < BENCH_OPERATION_COUNT)
-            bench_row_print_levels(&bench->rows[i], &bench->client.roster, &text);
-        else if (is_last && bench->rows[i].pairs.nodes > 0)
+        if (!is_last_of_kind(bench, i))
+            continue;
+        if (what->operation < BENCH_OPERATION_COUNT)
+            bench_row_print_levels(&bench->rows[i], roster_of(bench, i), &text);
+        else if (bench->rows[i].pairs.nodes > 0)
             bench_row_pairs_print(&bench->rows[i], &text);
     }
+    if (bench->variants.count > 1)
+        bench_variants_print_fastest(&bench->variants, bench->rows, bench->rows_count, &text);
     return print_now(&text);
 }
 
@@ -342,17 +412,18 @@ static int show_json(struct bench *bench)
     struct buffer text = {0};
     char *dump;
 
-    for (uint32_t i = 0; i < bench->count; i++) {
-        json_t *row = bench_row_json(&bench->rows[i], &bench->client.roster);
+    for (uint32_t i = 0; i < bench->rows_count; i++) {
+        json_t *row = bench_row_json(&bench->rows[i], roster_of(bench, i));
 
         if (bench->earlier.count > 0)
             add_verdict(bench, &bench->rows[i], row);
         json_array_append_new(rows, row);
     }
     root = json_pack("{s:i}", "version", 1);
-    if (bench->client.directory != NULL) {
-        json_object_set_new(root, "instance", json_text(bench->client.directory));
-        json_object_set_new(root, "nodes", json_integer(allocation_nodes(&bench->client.roster)));
+    if (bench->directory != NULL) {
+        json_object_set_new(root, "instance", json_text(bench->directory));
+        json_object_set_new(
+            root, "nodes", json_integer(allocation_nodes(roster_of(bench, bench->rows_count - 1))));
     }
     json_object_set_new(root, "rows", rows);
     dump = json_dumps(root, JSON_INDENT(2));
@@ -372,7 +443,7 @@ static int show_text(struct bench *bench)
 
     if (status != EXIT_SUCCESS || bench->earlier.count == 0)
         return status;
-    bench->slower = bench_compare_print(&bench->earlier, bench->rows, bench->count, &text);
+    bench->slower = bench_compare_print(&bench->earlier, bench->rows, bench->rows_count, &text);
     return print_now(&text);
 }
 
@@ -380,7 +451,7 @@ static int show_text(struct bench *bench)
 static int plot(const struct bench *bench)
 {
     struct error error = ERROR_NONE;
-    int rc = bench_plot_write(bench->settings->plot, bench->rows, bench->count, &error);
+    int rc = bench_plot_write(bench->settings->plot, bench->rows, bench->rows_count, &error);
 
     if (rc == -ENOENT) {
         fprintf(stderr, "banyan: %s\n", error.text);
@@ -410,8 +481,8 @@ static int simulate(struct bench *bench, struct error *error)
     if (status < 0)
         return status;
     bench->rows = simulated.rows;
-    bench->count = simulated.count;
-    for (; bench->done < bench->count && status == EXIT_SUCCESS; bench->done++)
+    bench->rows_count = simulated.count;
+    for (; bench->done < bench->rows_count && status == EXIT_SUCCESS; bench->done++)
         status = show_row(bench, &bench->rows[bench->done]);
     if (status == EXIT_SUCCESS && bench->settings->json == 0 && bench->settings->csv == 0) {
         bench_simulate_print(&simulated, &text);
@@ -423,21 +494,21 @@ static int simulate(struct bench *bench, struct error *error)
     return status;
 }
 
-static int carry_out(struct bench *bench, struct error *error)
+/* Of an instance that runs. */
+static int carry_out(struct bench *bench, uint32_t variant, struct error *error)
 {
-    int status;
+    int rc = 0;
 
-    status = bench_live_check(&bench->live, &bench->client, bench->requests, bench->count, error);
-    if (status < 0)
-        return explain(status, "plans", bench->requests, bench->client.directory, error);
-    bench->rows = memory_allocate_zeroed(bench->count * sizeof(*bench->rows));
-    status = measure(bench, error);
-    if (status == EXIT_SUCCESS)
-        status = finish(bench);
-    for (uint32_t i = 0; i < bench->done; i++)
-        bench_row_fini(&bench->rows[i]);
-    free(bench->rows);
-    return status;
+    if (variant == 0)
+        rc = bench_variants_check_radix(&bench->variants, allocation_nodes(&bench->client.roster),
+                                        error);
+    if (rc < 0)
+        return rc;
+    rc = bench_live_check(&bench->live, &bench->client, bench->requests, bench->requests_count,
+                          error);
+    if (rc < 0)
+        return explain(rc, "plans", bench->requests, bench->client.directory, error);
+    return measure(bench, variant, error);
 }
 
 /* ---- a rank of a job ---- */
@@ -446,7 +517,7 @@ static int show_ranks(struct bench *bench)
 {
     int status = EXIT_SUCCESS;
 
-    for (; bench->done < bench->count && status == EXIT_SUCCESS; bench->done++)
+    for (; bench->done < bench->rows_count && status == EXIT_SUCCESS; bench->done++)
         status = show_row(bench, &bench->rows[bench->done]);
     return status == EXIT_SUCCESS ? finish(bench) : status;
 }
@@ -460,7 +531,8 @@ static int measure_ranks(struct bench *bench, struct error *error)
 
     if (rc < 0)
         return rc;
-    rc = bench_client_measure(client, &self, bench->requests, bench->count, bench->rows, error);
+    rc =
+        bench_client_measure(client, &self, bench->requests, bench->rows_count, bench->rows, error);
     if (rc < 0) {
         rc = verb_output_fail(error);
         client->give_up(rc, error->text);
@@ -475,34 +547,48 @@ static int be_client(struct bench *bench, struct error *error)
     int rc = bench_client_check(error);
 
     if (rc == 0)
-        rc = bench_plan_make(bench->settings, &bench->requests, &bench->count, error);
+        rc = bench_plan_make(bench->settings, &bench->requests, &bench->rows_count, error);
     if (rc < 0)
         return bench_client_is_quiet() ? EXIT_STATUS_FAILED : rc;
-    bench->rows = memory_allocate_zeroed(bench->count * sizeof(*bench->rows));
+    bench->rows = memory_allocate_zeroed(bench->rows_count * sizeof(*bench->rows));
     rc = measure_ranks(bench, error);
     free(bench->rows);
     free(bench->requests);
     return rc;
 }
 
-static int check_client(const struct bench_settings *settings, int argc, char **argv,
-                        struct error *error)
+/* With these nothing is started.  why: what they have instead. */
+static int check_no_instance(const struct bench_settings *settings, const char *option,
+                             const char *why, int argc, char **argv, struct error *error)
 {
-    const char **words = words_of_start(argc, argv);
-    const char *other = settings->instance != NULL        ? "--instance"
-                        : settings->nodes.count > 0       ? "--node-counts"
-                        : settings->operations.count > 0  ? "--operation"
-                        : settings->simulate.count > 0    ? "--simulate"
-                        : settings->collectives.count > 0 ? "--collective"
-                                                          : words[0];
-    int rc = other == NULL ? 0
-                           : error_set(error, -EINVAL,
-                                       "options --client and %.40s cannot be used together: its "
-                                       "launcher has made the job already",
-                                       other);
+    const struct bench_variants none = {.count = 1};
+    const char **words = words_of_start(argc, argv, &none, 0);
+    const char *other = settings->instance != NULL               ? "--instance"
+                        : settings->nodes.count > 0              ? "--node-counts"
+                        : settings->operations.count > 0         ? "--operation"
+                        : bench_variants_given(settings) != NULL ? bench_variants_given(settings)
+                                                                 : words[0];
+    int rc = other == NULL
+                 ? 0
+                 : error_set(error, -EINVAL, "options %s and %.40s cannot be used together: %s",
+                             option, other, why);
 
     free(words);
     return rc;
+}
+
+static int check_client(const struct bench_settings *settings, int argc, char **argv,
+                        struct error *error)
+{
+    static const char why[] = "its launcher has made the job already";
+    const char *other = settings->simulate.count > 0      ? "--simulate"
+                        : settings->collectives.count > 0 ? "--collective"
+                                                          : NULL;
+
+    if (other != NULL)
+        return error_set(error, -EINVAL, "options --client and %s cannot be used together: %s",
+                         other, why);
+    return check_no_instance(settings, "--client", why, argc, argv, error);
 }
 
 /* ---- all of it ---- */
@@ -515,37 +601,73 @@ static int check_together(const struct bench_settings *settings, struct error *e
         return error_set(error, -EINVAL,
                          "options --csv and --compare cannot be used together: use "
                          "--json, or neither");
-    if (settings->simulate.count > 0 &&
-        (settings->instance != NULL || settings->nodes.count > 0 || settings->operations.count > 0))
-        return error_set(error, -EINVAL,
-                         "option --simulate: simulates exchanges and needs no instance: "
-                         "--operation, --node-counts and --instance cannot be used with it");
     return 0;
 }
 
-static int measure_instance(struct bench *bench, int argc, char **argv, struct error *error)
+/* What remains of it is its roster, for the reports. */
+static void close_client(struct bench *bench, uint32_t variant)
 {
-    const char **words;
-    struct bench_instance own = {.pid = 0};
-    int rc = bench_plan_make(bench->settings, &bench->requests, &bench->count, error);
+    free(bench->directory);
+    bench->directory = memory_copy_string(bench->client.directory);
+    allocation_fini(&bench->rosters[variant]);
+    allocation_copy(&bench->rosters[variant], &bench->client.roster);
+    instance_client_close(&bench->client);
+}
 
-    if (rc == 0)
-        rc = bench_live_open(&bench->live, bench->settings, error);
-    if (rc < 0) {
-        free(bench->requests);
-        return rc;
-    }
-    words = words_of_start(argc, argv);
-    rc = open_client(&bench->client, &own, bench->settings, words, error);
+static int measure_variant(struct bench *bench, uint32_t variant, int argc, char **argv,
+                           struct error *error)
+{
+    const char **words = words_of_start(argc, argv, &bench->variants, variant);
+    struct bench_instance own = {.pid = 0};
+    int rc = open_client(&bench->client, &own, bench->settings, words, error);
+
     if (rc == 0) {
-        rc = carry_out(bench, error);
-        instance_client_close(&bench->client);
+        rc = carry_out(bench, variant, error);
+        close_client(bench, variant);
     } else if (rc > 0) {
         rc = EXIT_STATUS_FAILED;
     }
     bench_instance_stop(&own);
     free(words);
+    return rc;
+}
+
+static int measure_all(struct bench *bench, int argc, char **argv, struct error *error)
+{
+    uint32_t variants = bench->variants.count;
+    int rc = EXIT_SUCCESS;
+
+    bench->rows_count = variants * bench->requests_count;
+    bench->rows = memory_allocate_zeroed(bench->rows_count * sizeof(*bench->rows));
+    bench->rosters = memory_allocate_zeroed(variants * sizeof(*bench->rosters));
+    for (uint32_t i = 0; i < variants; i++)
+        allocation_init(&bench->rosters[i]);
+    for (uint32_t i = 0; i < variants && rc == EXIT_SUCCESS; i++)
+        rc = measure_variant(bench, i, argc, argv, error);
+    if (rc == EXIT_SUCCESS)
+        rc = finish(bench);
+    for (uint32_t i = 0; i < bench->done; i++)
+        bench_row_fini(&bench->rows[i]);
+    for (uint32_t i = 0; i < variants; i++)
+        allocation_fini(&bench->rosters[i]);
+    free(bench->rows);
+    free(bench->rosters);
+    free(bench->directory);
+    return rc;
+}
+
+static int measure_instances(struct bench *bench, int argc, char **argv, struct error *error)
+{
+    int rc = bench_plan_make(bench->settings, &bench->requests, &bench->requests_count, error);
+
+    if (rc == 0)
+        rc = bench_variants_make(&bench->variants, bench->settings, error);
+    if (rc == 0)
+        rc = bench_live_open(&bench->live, bench->settings, error);
+    if (rc == 0)
+        rc = measure_all(bench, argc, argv, error);
     bench_live_fini(&bench->live);
+    bench_variants_fini(&bench->variants);
     free(bench->requests);
     return rc;
 }
@@ -555,7 +677,12 @@ static int run_bench(const struct bench_settings *settings, int argc, char **arg
 {
     struct bench bench = {.settings = settings};
     bool is_client = settings->client > 0;
-    int rc = is_client ? check_client(settings, argc, argv, error) : 0;
+    int rc =
+        is_client ? check_client(settings, argc, argv, error)
+        : settings->simulate.count > 0
+            ? check_no_instance(settings, "--simulate",
+                                "it simulates exchanges and needs no instance", argc, argv, error)
+            : 0;
 
     if (rc == 0)
         rc = check_together(settings, error);
@@ -566,7 +693,7 @@ static int run_bench(const struct bench_settings *settings, int argc, char **arg
     if (rc == 0)
         rc = is_client                      ? be_client(&bench, error)
              : settings->simulate.count > 0 ? simulate(&bench, error)
-                                            : measure_instance(&bench, argc, argv, error);
+                                            : measure_instances(&bench, argc, argv, error);
     bench_compare_fini(&bench.earlier);
     return rc;
 }
@@ -574,6 +701,10 @@ static int run_bench(const struct bench_settings *settings, int argc, char **arg
 static void settings_fini(struct bench_settings *settings)
 {
     request_settings_fini(&settings->start);
+    options_list_fini(&settings->radixes);
+    options_list_fini(&settings->fabrics);
+    options_list_fini(&settings->trees);
+    options_list_fini(&settings->shapes);
     options_list_fini(&settings->operations);
     options_list_fini(&settings->sizes);
     options_list_fini(&settings->nodes);

@@ -45,6 +45,9 @@ static void test_verdict(void)
     is_int(bench_compare_row(&earlier, &now, &found), BENCH_VERDICT_NEW, "another size");
     now = row_of(BENCH_EXCHANGE, 8, 4, 1, 2);
     is_int(bench_compare_row(&earlier, &now, &found), BENCH_VERDICT_NEW, "another operation");
+    now = row_of(BENCH_GATHER, 8, 4, 1, 2);
+    strcpy(now.variant, "radix=2");
+    is_int(bench_compare_row(&earlier, &now, &found), BENCH_VERDICT_NEW, "another variant");
     ok(found == NULL, "there was none");
 }
 
@@ -91,6 +94,12 @@ static void test_plot(void)
        "over the nodes");
     ok(strstr(text, "$time_1") == NULL, "a barrier has no size");
     buffer_clear(&out);
+    strcpy(rows[1].variant, "radix=2");
+    bench_plot_script(rows, 3, &out);
+    has_string(buffer_string(&out), "$nodes_1 with yerrorlines title 'gather radix=2 8', $nodes_2 ",
+               "each variant is a curve");
+    strcpy(rows[1].variant, "");
+    buffer_clear(&out);
     snprintf(rows[2].name, sizeof(rows[2].name), "my 'plan");
     bench_plot_script(rows, 3, &out);
     ok(strstr(buffer_string(&out), " title 'my ''plan'") != NULL, "whatever a plan is called");
@@ -128,6 +137,13 @@ static void test_maps(void)
         "set output 'pairs_64.svg'\nset title 'pairs_transfer of 64 bytes'\nplot $pairs matrix ",
         "drawn");
     ok(strstr(buffer_string(&out), "$rate_pairs_latency") == NULL, "a latency has no bandwidth");
+    buffer_clear(&out);
+    strcpy(rows[1].variant, "fabric=ofi:tcp;ofi_rxm");
+    bench_plot_script(rows, 2, &out);
+    has_string(buffer_string(&out),
+               "set output 'pairs_64_fabric_ofi_tcp_ofi_rxm.svg'\n"
+               "set title 'pairs_transfer of 64 bytes, fabric=ofi:tcp;ofi_rxm'\n",
+               "a map of each variant");
     bench_row_fini(&rows[0]);
     bench_row_fini(&rows[1]);
     buffer_fini(&out);

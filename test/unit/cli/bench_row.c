@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "test/support/tap.h"
@@ -76,7 +77,7 @@ static void test_text(void)
     struct bench_row row;
 
     make(&row, BENCH_GATHER, 100, 1000);
-    bench_row_print_heading(false, &out);
+    bench_row_print_heading(&row, &out);
     bench_row_print(&row, &out);
     is_string(
         buffer_string(&out),
@@ -90,9 +91,22 @@ static void test_text(void)
     bench_row_csv(&row, &roster, &out);
     is_string(buffer_string(&out),
               "operation,nodes,bytes,times,min_ns,median_ns,p99_ns,max_ns,median_low_ns,"
-              "median_high_ns,mb_s,slowest_from,slowest_to\n"
-              "gather,2,1000,100,1000,50000,99000,100000,41000,60000,60.000,,\n",
+              "median_high_ns,mb_s,slowest_from,slowest_to,variant\n"
+              "gather,2,1000,100,1000,50000,99000,100000,41000,60000,60.000,,,\n",
               "CSV");
+    buffer_clear(&out);
+    strcpy(row.variant, "radix=2");
+    bench_row_print_heading(&row, &out);
+    bench_row_print(&row, &out);
+    bench_row_csv(&row, &roster, &out);
+    is_string(
+        buffer_string(&out),
+        "OPERATION           NODES      BYTES    TIMES       MIN us    MEDIAN us       P99 us "
+        "      MAX us         MB/s  VARIANT\n"
+        "gather                  2       1000      100          1.0         50.0         99.0 "
+        "       100.0         60.0  radix=2\n"
+        "gather,2,1000,100,1000,50000,99000,100000,41000,60000,60.000,,,radix=2\n",
+        "of one of several instances");
     buffer_fini(&out);
     bench_row_fini(&row);
 }
@@ -108,6 +122,7 @@ static void test_json(void)
     is_int(bench_row_from_json(&again, object), 0, "and back");
     ok(again.what.operation == BENCH_GATHER && again.what.size_bytes == 1000 && again.nodes == 2,
        "what it was");
+    is_string(again.variant, "", "of the only instance");
     ok(again.median_ns == 50000 && again.low_ns == 41000 && again.high_ns == 60000, "its times");
     json_object_set_new(object, "median_low_ns", json_integer(50001));
     is_int(bench_row_from_json(&again, object), -EBADMSG, "a median that is too low");
@@ -115,6 +130,9 @@ static void test_json(void)
     json_object_set_new(object, "operation", json_string("my plan"));
     is_int(bench_row_from_json(&again, object), 0, "a plan of one's own");
     is_string(again.name, "my_plan", "by its name");
+    json_object_set_new(object, "variant", json_string("trees=2"));
+    ok(bench_row_from_json(&again, object) == 0 && strcmp(again.variant, "trees=2") == 0,
+       "of one of several instances");
     json_object_del(object, "operation");
     is_int(bench_row_from_json(&again, object), -EBADMSG, "or none");
     json_decref(object);

@@ -155,7 +155,7 @@ static void test_values(void)
 
     cores_asked = 0;
     if (accepts(
-            "run -l -v -np 6 --virtual-nodes 4 --radix 3 --timeout 9 --kill-grace 0 "
+            "run -l -v -np 6 --virtual-nodes 4 --radix 3 --trees 1 --timeout 9 --kill-grace 0 "
             "--start-timeout 7 --start-retries 4 --patience 9 --mpi pmi1 --map-by node --stdin 5 --wdir sub --tmpdir /t "
             "--net 10.0.0.0/8 --port-range 7000-7003 --json out.json --banyand /b prog",
             &request)) {
@@ -165,6 +165,7 @@ static void test_values(void)
         is_uint(allocation_slots(&request.allocation), 8, "with the slots that -n needs");
         is_string(request.instance.virtual_base, "/t/bv-ab010203040506ef", "under --tmpdir");
         is_uint(request.instance.radix, 3, "radix");
+        is_uint(request.instance.trees, 1, "trees");
         is_uint(request.timeout_s, 9, "time-out");
         is_uint(request.instance.kill_grace_ms, 0, "no grace");
         is_uint(request.instance.start_timeout_s, 7, "start time-out");
@@ -279,6 +280,7 @@ static void test_refusals(void)
     refuses("run -n 9 prog", "the cores of this machine");
     refuses("run --min-nodes 3 --virtual-nodes 2 prog",
             "option --min-nodes: there are only 2 nodes, not 3");
+    refuses("run --trees 3 prog", "option --trees: must be a whole number from 1 to 2, not '3'");
     refuses("run --radix 0 prog",
             "option --radix: must be a whole number from 2 to the number of nodes, not '0'");
     refuses("run --radix 1 prog", "option --radix: must be a whole number from ");

@@ -163,9 +163,11 @@ static void call_start(void *context, uint64_t place)
     cluster_start(context, (uint32_t)place);
 }
 
-static void cost_open(struct cost *cost, uint32_t nodes, uint32_t radix)
+static void cost_open_trees(struct cost *cost, uint32_t nodes, uint32_t radix,
+                            enum endpoint_trees trees)
 {
     struct cluster_config config = {.radix = radix,
+                                    .trees = (uint8_t)trees,
                                     .merges = merges,
                                     .merges_count = 1,
                                     .events = &events,
@@ -191,6 +193,11 @@ static void cost_open(struct cost *cost, uint32_t nodes, uint32_t radix)
     /* Past the noise of the start. */
     virtual_network_run_until(cost->cluster->sim,
                               virtual_network_now_ns(cost->cluster->sim) + 200 * MS);
+}
+
+static void cost_open(struct cost *cost, uint32_t nodes, uint32_t radix)
+{
+    cost_open_trees(cost, nodes, radix, ENDPOINT_TREES_CHEAPEST);
 }
 
 static void cost_close(struct cost *cost)
@@ -373,6 +380,47 @@ static void test_broadcast(uint32_t nodes, uint64_t bytes, uint64_t cold_ns, uin
     cost_close(&cost);
 }
 
+/* Of so many bytes, over these trees: how many lateral links that takes.  All of it must arrive. */
+static uint32_t links_taken(enum endpoint_trees trees, uint64_t exchange_bytes,
+                            uint64_t broadcast_bytes)
+{
+    enum { NODES = 128 };
+    struct cost cost;
+    uint32_t links;
+
+    cost_open_trees(&cost, NODES, TREE_RADIX_DEFAULT, trees);
+    use_set(&cost, 1, NODES);
+    if (exchange_bytes > 0) {
+        ok(exchange(&cost, exchange_bytes, TREE_NO_PLACE) > 0,
+           "trees %d: all have %llu bytes of each", (int)trees, (unsigned long long)exchange_bytes);
+    } else {
+        cost.told = 0;
+        cost.expected_bytes = broadcast_bytes;
+        endpoint_broadcast(cost.cluster->places[0].node, NULL, noise(broadcast_bytes));
+        ok(run(&cost, cost.places) > 0, "trees %d: all have the %llu bytes of a broadcast",
+           (int)trees, (unsigned long long)broadcast_bytes);
+    }
+    links = lateral_links(&cost);
+    cost_close(&cost);
+    return links;
+}
+
+/* What is cheaper over one tree, and what over two, either way. */
+static void test_trees(void)
+{
+    const uint64_t little = 600, much = 64 * 1024, broadcast = 1024 * 1024;
+
+    is_uint(links_taken(ENDPOINT_TREES_CHEAPEST, little, 0), 0, "one tree is cheaper");
+    ok(links_taken(ENDPOINT_TREES_TWO, little, 0) > 0, "two are used all the same");
+    ok(links_taken(ENDPOINT_TREES_CHEAPEST, much, 0) > 0, "two trees are cheaper");
+    is_uint(links_taken(ENDPOINT_TREES_ONE, much, 0), 0, "one is used all the same");
+    is_uint(links_taken(ENDPOINT_TREES_CHEAPEST, 0, much), 0,
+            "one tree is cheaper for a broadcast");
+    ok(links_taken(ENDPOINT_TREES_TWO, 0, much) > 0, "two are used all the same");
+    ok(links_taken(ENDPOINT_TREES_CHEAPEST, 0, broadcast) > 0, "two are cheaper for a larger one");
+    is_uint(links_taken(ENDPOINT_TREES_ONE, 0, broadcast), 0, "one is used all the same");
+}
+
 static uint64_t pair_ns(uint32_t nodes, uint32_t first, uint32_t last)
 {
     struct cost cost;
@@ -428,6 +476,8 @@ int main(int argc, char **argv)
         test_barrier(nodes_of(full ? 4096 : 1000), MS);
     if (only == NULL || strcmp(only, "broadcast") == 0)
         test_broadcast(nodes_of(full ? 100000 : 1000), 1048576, 8 * MS, 4 * MS);
+    if (only == NULL || strcmp(only, "trees") == 0)
+        test_trees();
     if (only == NULL || strcmp(only, "set") == 0)
         test_long_set(nodes_of(6000));
     if (only == NULL || strcmp(only, "pair") == 0)

@@ -34,6 +34,7 @@ static void test_config(void)
                                      .incarnation = 2,
                                      .stall_ns = 5000000000ull,
                                      .costs = {.hop_ns = 1, .message_ns = 2, .byte_ps = 3},
+                                     .trees = ENDPOINT_TREES_TWO,
                                      .own = {.count = 1, .items = {{1, "a"}}},
                                      .ancestors = parents,
                                      .ancestors_count = 2};
@@ -54,6 +55,7 @@ static void test_config(void)
     is_uint(copy.radix, 4, "radix");
     is_uint(copy.stall_ns, 5000000000ull, "when it stalls");
     is_uint(copy.costs.byte_ps, 3, "costs");
+    is_uint(copy.trees, ENDPOINT_TREES_TWO, "trees");
     is_uint(copy.own.count, 1, "addresses");
     is_uint(copy.ancestors_count, 2, "ancestors");
     is_uint(copy.ancestors[0].place, 3, "the nearest first");

@@ -20,6 +20,7 @@ static void fill_instance(struct instance_spec *spec)
         spec->secret[i] = (unsigned char)(i * 7 + 1);
     spec->places = 4097;
     spec->radix = 32;
+    spec->trees = 2;
     spec->starter = STARTER_SSH;
     spec->agent = memory_copy_string("ssh -p 2222");
     spec->addresses = memory_copy_string("west %n.west\n");
@@ -50,6 +51,7 @@ static void test_instance(void)
     is_string(copy.session, SESSION, "session");
     is_uint(copy.places, 4097, "places");
     is_uint(copy.radix, 32, "radix");
+    is_uint(copy.trees, 2, "trees");
     is_int(copy.starter, STARTER_SSH, "starter");
     is_string(copy.agent, "ssh -p 2222", "agent");
     is_string(copy.addresses, "west %n.west\n", "addresses");
@@ -122,6 +124,9 @@ static void test_instance_refused(void)
     spec.radix = 1;
     is_int(decode_changed(&spec), -EBADMSG, "radix 1");
     spec.radix = 2;
+    spec.trees = 3;
+    is_int(decode_changed(&spec), -EBADMSG, "3 trees");
+    spec.trees = 0;
     spec.nodes_min = 2;
     is_int(decode_changed(&spec), -EBADMSG, "more than all nodes");
     spec.nodes_min = 0;
