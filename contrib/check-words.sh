@@ -5,9 +5,9 @@
 # most of them betray a sentence that was translated. Prints TAP, one line for each kind of text; the
 # offending passages, with what to write instead, stand before the line of their kind.
 #
-# Checked are the string literals of the product, the man pages, README.rst and doc/*.rst (without
-# literal blocks, which show output, code and traces), and the comments of the rooms in `commented`,
-# a list to which rooms are only added.
+# Checked are the string literals of the product, README.rst and doc/**.rst (without literal blocks, which
+# show output, code and traces), and the comments of the rooms in `commented`, a list to which rooms are
+# only added.
 set -u
 root=${1:-${srcdir:-$(dirname "$0")/..}}
 cd "$root" || exit 1
@@ -191,48 +191,23 @@ rst_passages() {
                 level = depth
             }
             gsub(/``[^`]*``/, "``", text)
-            passage = passage " " text
-        }
-        END { flush() }' "$@"
-}
-
-# man_passages FILE...: paragraphs, without requests and the marks of fonts.
-man_passages() {
-    awk '
-        function flush() {
-            if (passage != "")
-                printf "%s:%d\t%s\n", file, start, passage
-            passage = ""
-        }
-        FNR == 1 { flush() }
-        { file = FILENAME }
-        /^\.(SH|SS|PP|TP|RS|RE|nf|fi|TH)/ { flush() }
-        /^\.\\"/ { next }
-        {
-            text = $0
-            sub(/^\.[A-Z][A-Z]? ?/, "", text)
-            gsub(/\\f[A-Z]/, "", text)
-            gsub(/\\/, "", text)
-            if (passage == "")
-                start = FNR
+            gsub(/[*]/, "", text)
             passage = passage " " text
         }
         END { flush() }' "$@"
 }
 
 mapfile -t sources < <(find "${product[@]}" -name '*.[ch]' 2>/dev/null | LC_ALL=C sort)
-mapfile -t manuals < <(find doc -name '*.[1-9]' 2>/dev/null | LC_ALL=C sort)
 mapfile -t documents < <(find README.rst doc -name '*.rst' 2>/dev/null | LC_ALL=C sort)
 mapfile -t rooms < <([ ${#commented[@]} -eq 0 ] ||
     find "${commented[@]}" -name '*.[ch]' 2>/dev/null | LC_ALL=C sort)
-if [ ${#sources[@]} -eq 0 ] || [ ${#manuals[@]} -eq 0 ] || [ ${#documents[@]} -eq 0 ]; then
-    echo "Bail out! no source file, man page or document under $root"
+if [ ${#sources[@]} -eq 0 ] || [ ${#documents[@]} -eq 0 ]; then
+    echo "Bail out! no source file or document under $root"
     exit 1
 fi
 
-echo "1..4"
+echo "1..3"
 verdict "messages and help texts" < <(c_passages strings "${sources[@]}")
-verdict "man pages" < <(man_passages "${manuals[@]}")
-verdict "README.rst and doc/*.rst" < <(rst_passages "${documents[@]}")
+verdict "README.rst and doc/**.rst" < <(rst_passages "${documents[@]}")
 verdict "comments of the rooms listed" < <(c_passages comments "${rooms[@]}")
 exit $failed

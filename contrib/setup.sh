@@ -7,7 +7,7 @@
 set -eu
 
 build=(gcc make autoconf automake libtool pkg-config libc6-dev libevent-dev libhwloc-dev
-    libpmix-dev libssl-dev libfabric-dev libzstd-dev libjansson-dev libmunge-dev)
+    libpmix-dev libssl-dev libfabric-dev libzstd-dev libjansson-dev libmunge-dev python3-sphinx)
 # The sources are formatted by clang-format 14, which is Debian 12's; elsewhere its default clang does.
 clang=(clang libclang-rt-dev clang-format)
 case $(. /etc/os-release 2>/dev/null && echo "${ID:-}${VERSION_ID:-}") in
@@ -17,7 +17,7 @@ esac
 tests=(g++ "${clang[@]}" musl-tools bats
     openmpi-bin libopenmpi-dev mpich libmpich-dev slurm-client slurm-wlm libslurm-dev libpmi2-0-dev munge
     python3-mpi4py lammps hpcc openssh-server openssh-client
-    procps psmisc util-linux iproute2 python3 python3-sphinx mandoc gnuplot-nox xz-utils git zsh fish debhelper
+    procps psmisc util-linux iproute2 python3 groff-base gnuplot-nox xz-utils git zsh fish debhelper
     rpm environment-modules tcl build-essential gdb vim-tiny)
 
 if ! command -v dpkg-query >/dev/null; then

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 #
-# html.sh DIRECTORY: doc/ as HTML, in DIRECTORY/html, and its prose as man pages, in DIRECTORY/man. Run by `make html`,
-# after banyan itself, which draws the pictures.
+# html.sh DIRECTORY: doc/ as HTML, in DIRECTORY/html, and the reference and guides as man pages, in DIRECTORY/man. Run by
+# `make html`, after banyan itself, which draws the pictures.
 #
-# Sphinx reads a copy, DIRECTORY/pages, to which are added what other programs make: the man pages (mandoc) and the
-# pictures (banyan, gnuplot). Any warning of Sphinx is an error.
+# Sphinx reads a copy, DIRECTORY/pages, to which the pictures are added that other programs make (banyan, gnuplot). Any
+# warning of Sphinx is an error.
 set -eu
 srcdir=$(cd "${srcdir:-$(dirname "$0")/..}" && pwd)
 top_builddir=$(cd "${top_builddir:-$srcdir}" && pwd)
@@ -15,9 +15,9 @@ pages=$target/pages
 banyan=$top_builddir/banyan
 export BANYAN_CONFIG=none
 
-for program in sphinx-build mandoc gnuplot; do
+for program in sphinx-build gnuplot; do
     command -v $program >/dev/null || {
-        echo "html.sh: $program is missing (on Debian: apt-get install python3-sphinx mandoc gnuplot-nox)" >&2
+        echo "html.sh: $program is missing (on Debian: apt-get install python3-sphinx gnuplot-nox)" >&2
         exit 1
     }
 done
@@ -26,27 +26,8 @@ rm -rf "$target"
 mkdir -p "$pages/howto" "$pages/static" "$pages/reference" "$pages/pictures"
 cp "$here"/conf.py "$here"/*.rst "$pages"
 cp "$here"/howto/*.rst "$pages/howto"
+cp "$here"/reference/*.rst "$pages/reference"
 cp "$here"/static/* "$pages/static"
-
-# page FILE: a man page as a page of its own. Names of others become links.
-page() {
-    local name
-    name=$(basename "${1%.*}")
-    mandoc -T html -O 'fragment,man=%N.html' "$1" |
-        sed -E 's|<b>(banyand?[a-z_-]*)</b>\(([138])\)|<a href="\1.html"><b>\1</b>(\2)</a>|g' >"$pages/reference/$name.txt"
-    {
-        printf '%s\n%s\n\n' "$name" "${name//?/=}"
-        printf '.. raw:: html\n   :file: %s.txt\n' "$name"
-    } >"$pages/reference/$name.rst"
-}
-
-{
-    printf 'Reference\n=========\n\nThe man pages.\n\n.. toctree::\n   :maxdepth: 1\n\n'
-    for file in "$here"/banyan.1 "$here"/banyan-*.1 "$here"/banyand.8 "$here"/banyan_*.3; do
-        echo "   $(basename "${file%.*}")"
-    done
-} >"$pages/reference/index.rst"
-for file in "$here"/*.[138]; do page "$file"; done
 
 # picture NAME ARGUMENT...: as `banyan ARGUMENT... --svg` draws it.
 picture() {

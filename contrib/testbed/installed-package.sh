@@ -46,7 +46,7 @@ plugins() {
     done
 }
 completion() { (. /usr/share/bash-completion/completions/banyan && complete -p banyan); }
-manual() { zcat /usr/share/man/man1/banyan-run.1.gz | grep -q 'TH BANYAN-RUN'; }
+manual() { zcat /usr/share/man/man1/banyan-run.1.gz | grep -q 'TH "BANYAN-RUN"'; }
 libraries() {
     local name
     for name in sock fabric; do

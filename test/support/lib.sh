@@ -52,6 +52,18 @@ skip() {
     echo "ok $tap_run # SKIP $*"
 }
 
+# man_directory: the directory of the man pages that were made by Sphinx or came with the archive; fails if there are none.
+man_directory() {
+    local directory
+    for directory in "$top_builddir/doc/man" "$srcdir/doc/man"; do
+        if [ -e "$directory.stamp" ]; then
+            echo "$directory"
+            return
+        fi
+    done
+    return 1
+}
+
 # skip_all REASON: before the first check.
 skip_all() {
     echo "1..0 # SKIP $*"

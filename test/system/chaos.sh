@@ -3,7 +3,7 @@
 #
 # Chaos: kill -9 of one part at a random moment, of a run with daemons of its own or of a job in an instance with other
 # jobs. Nothing hangs and nothing is left; jobs that have nothing on what was killed end as if nothing had happened, and
-# the instance runs the next one; exit statuses and messages are those that doc/banyan-run.1 promises.
+# the instance runs the next one; exit statuses and messages are those that banyan-run(1) promises.
 #
 # RUNS=6     so many; the figure of issue 13 is of 500
 # SEED=n     of the first run, n+1 of the second...; a failure prints the SEED that replays it

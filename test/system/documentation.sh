@@ -181,16 +181,19 @@ fi
 
 mkdir "$scratch/few"
 ln -s /bin/true "$scratch/few/sphinx-build"
-ln -s /bin/true "$scratch/few/mandoc"
 run env PATH="$scratch/few" srcdir="$srcdir" top_builddir="$top_builddir" "$BASH" "$srcdir/doc/html.sh" "$scratch/html"
-is "$status $out$err" "1 html.sh: gnuplot is missing (on Debian: apt-get install python3-sphinx mandoc gnuplot-nox)" \
+is "$status $out$err" "1 html.sh: gnuplot is missing (on Debian: apt-get install python3-sphinx gnuplot-nox)" \
     "a program that is missing is named"
 
 # html: what Sphinx made of the pages, in $scratch/html.
 html() {
     local name html=$scratch/html/html
     run grep -c 'href="banyan-run.html"' "$html/reference/banyan.html"
-    ok "man pages are linked to each other" [ "$status" = 0 ]
+    ok "pages of the reference are linked to each other" [ "$status" = 0 ]
+    ok "and can be searched" grep -q ompi_mca_btl_tcp_if_includ "$html/searchindex.js" # a stem
+    for name in np map-by N host hosts; do
+        ok "and have an anchor for each option, such as --$name" grep -qE "id=\"--?$name\"" "$html/reference/banyan-run.html"
+    done
     for name in tree map time bandwidth pairs_65536 timeline; do
         ok "the tutorial shows $name.svg" grep -q "src=\"_images/$name.svg\"" "$html/tutorial.html"
         ok "which is complete" grep -q '</svg>' "$html/_images/$name.svg"
@@ -200,17 +203,19 @@ html() {
     is "$(grep -o '<title>rank [0-9]*' "$html/_images/timeline.svg" | sort | tr -dc '0-9')" 01234567 "and a bar for each rank"
 }
 
-# man_pages: each how-to page has one, too.
+# man_pages: each how-to page has one, too, and the reference.
 man_pages() {
     local name file
+    is "$(cd "$scratch/html/man" && printf '%s\n' *.[138] | sed 's/\.[138]$/.rst/' | sort)" \
+        "$(cd "$srcdir/doc/reference" && printf '%s\n' banyan*.rst | sort)" "the reference has man pages"
     for name in tutorial troubleshooting glossary "$srcdir"/doc/howto/*.rst; do
         [ "$name" = "${name%.rst}" ] || name=howto-$(basename "$name" .rst)
         file=$scratch/html/man/banyan-$name.7
         ok "banyan-$name(7) is made" grep -q "^banyan-$name .- " "$file"
-        is "$(mandoc -T lint -W error "$file" 2>&1)" "" "without an error"
+        is "$(groff -man -Kutf8 -Tutf8 -ww -z "$file" 2>&1)" "" "without a warning of groff"
         is "$(grep -nE '\[image|pictures/' "$file")" "" "and without pictures"
     done
-    mandoc -T ascii "$scratch/html/man/banyan-tutorial.7" | sed 's/.\x08//g' >"$scratch/tutorial"
+    groff -man -Kutf8 -Tutf8 -P-cbou "$scratch/html/man/banyan-tutorial.7" >"$scratch/tutorial"
     is "$(grep -xE 'DESCRIPTION|A FIRST JOB|WHAT IS NEXT' "$scratch/tutorial" | tr '\n' ,)" \
         "DESCRIPTION,A FIRST JOB,WHAT IS NEXT," "banyan-tutorial(7) has the sections of the page"
 }
@@ -220,12 +225,12 @@ run python3 "$srcdir/doc/timeline.py" "$scratch/empty.json"
 is "$status $out$err" "1 timeline.py: $scratch/empty.json has no phases of nodes; \`banyan run --trace\` writes them" \
     "a trace without nodes is refused"
 
-if command -v sphinx-build >/dev/null && command -v mandoc >/dev/null && command -v gnuplot >/dev/null; then
+if command -v sphinx-build >/dev/null && command -v groff >/dev/null && command -v gnuplot >/dev/null; then
     run env srcdir="$srcdir" top_builddir="$top_builddir" bash "$srcdir/doc/html.sh" "$scratch/html"
     is "$status $out$err" "0 " "Sphinx makes HTML and man pages without a warning"
     html
     man_pages
 else
-    skip "sphinx-build, mandoc or gnuplot is missing"
+    skip "sphinx-build, groff or gnuplot is missing"
 fi
 done_testing

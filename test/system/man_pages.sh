@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 #
 # Each command has a page, which its help names and which describes every option of its table, and no other; the
-# formatter has nothing to say about any page.
+# formatter has nothing to say about any page. The pages are those that Sphinx has made of doc/reference.
 . "${srcdir:-$(dirname "$0")/../..}/test/support/lib.sh"
+pages=$(man_directory) || skip_all "no man pages were made: configure has found no sphinx-build"
 
 # rows VERB: the names of the options in its help, "n np" or "json".
 rows() {
@@ -23,11 +24,11 @@ mapfile -t verbs < <("$banyan" help | sed -n '/^Commands:/,/^$/s/^  \([a-z]*\) .
 ok "there are commands" [ ${#verbs[@]} -gt 10 ]
 for verb in "${verbs[@]}"; do
     case $verb in help | version) continue ;; esac
-    page=$srcdir/doc/banyan-$verb.1
+    page=$pages/banyan-$verb.1
     run "$banyan" help "$verb"
     like "$out" "banyan-$verb\\(1\\)" "banyan help $verb names its page"
     ok "which there is" test -f "$page"
-    like "$(cat "$srcdir/doc/banyan.1")" "banyan.-$verb \\(1\\)" "and banyan(1) names it"
+    like "$(cat "$pages/banyan.1")" "banyan.-$verb\\(1\\)" "and banyan(1) names it"
     found=$(words "$page")
     missing='' known=$'-h\n--help\n-V\n--version'
     while read -r first second; do
@@ -43,8 +44,16 @@ for verb in "${verbs[@]}"; do
     is "$missing" "" "all its options are there"
     is "$(tagged "$page" | grep -vxF -e "$known" | tr '\n' ' ')" "" "and what is described is an option"
 done
+
+# Of each source one page, which is installed, and no page of another.
+sources=$(cd "$srcdir/doc/reference" && sed -sn '3s/^\([a-z_-]*\)(\([138]\)) - .*/\1.\2/p' banyan*.rst | sort)
+is "$(sed 's/\.[138]$/.rst/' <<<"$sources")" "$(cd "$srcdir/doc/reference" && printf '%s\n' banyan*.rst | sort)" \
+    "each source of the reference begins with name, section and description"
+is "$(cd "$pages" && printf '%s\n' *.[138] | sort)" "$sources" "of each there is a page"
+is "$(grep -oE 'doc/man/[a-z_-]*\.[138]' "$srcdir/doc/Makefile.inc" | sed 's|.*/||' | sort)" \
+    "$sources" "which is installed"
 if command -v groff >/dev/null; then
-    for page in "$srcdir"/doc/*.[1-8]; do
+    for page in "$pages"/*.[138]; do
         is "$(groff -man -Tutf8 -ww -z "$page" 2>&1)" "" "${page##*/} is formatted without a warning"
     done
 else
