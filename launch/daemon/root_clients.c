@@ -183,11 +183,13 @@ static void ops_doctor(void *context, struct wire_reader *reader)
 }
 
 /* The terminal may be closed from now on. */
+/* Who reads what the front end writes, as ssh or a shell's $(...), need not wait for the end of the instance. */
 static void ops_detached(void *context)
 {
+    struct daemon *daemon = context;
     int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-    (void)context;
+    helper_detach(daemon->helper);
     if (null_fd < 0)
         return;
     (void)dup2(null_fd, STDOUT_FILENO);

@@ -576,6 +576,11 @@ void helper_lease(struct helper *helper, uint32_t milliseconds)
                  NULL);
 }
 
+void helper_detach(struct helper *helper)
+{
+    send_request(helper, &(struct helper_request){.type = HELPER_DETACH}, NULL);
+}
+
 /* ---- Events ---- */
 
 static void tell_failed(struct helper *helper, const struct helper_event *event)

@@ -141,6 +141,8 @@ void helper_remove_directory(struct helper *helper, const char *path);
 int helper_is_behind(const struct helper *helper);
 /* Without a renewal within milliseconds from now all processes are killed. */
 void helper_lease(struct helper *helper, uint32_t milliseconds);
+/* Its standard error is /dev/null from now on: who reads what it was forked with need not wait for its end. */
+void helper_detach(struct helper *helper);
 /* Orderly end: everything is killed, directories are removed, the helper exits and is reaped.
  * Blocks until then, some milliseconds if nothing hangs; the daemon calls it last, not in an upcall.
  * -EOWNERDEAD if the helper was killed, now or before: its processes are killed nevertheless, the

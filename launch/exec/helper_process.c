@@ -462,6 +462,9 @@ static void obey_order(struct helper_state *state, struct helper_order *order)
     case HELPER_OWN_DIRECTORY:
         own_directory(state, request->path, request->value != 0);
         break;
+    case HELPER_DETACH:
+        (void)dup2(state->null_fd, STDERR_FILENO);
+        break;
     default: /* HELPER_LEASE */
         assert(request->type == HELPER_LEASE);
         state->lease_ns = helper_now_ns() + request->value * NS_PER_MS;

@@ -34,6 +34,7 @@ enum helper_request_type {
     HELPER_SEAL_GROUP, /* no more processes of the group will come for now */
     HELPER_OWN_DIRECTORY,
     HELPER_LEASE,
+    HELPER_DETACH, /* its standard error is /dev/null from now on */
     HELPER_REQUEST_COUNT
 };
 

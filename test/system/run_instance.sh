@@ -143,6 +143,11 @@ ended() {
 until_true 15 ended
 ok "SIGTERM to its root ends it" ended
 
+# Who reads all that it writes gets the end of it, as ssh does.
+dir=$(timeout 60 bash -c '"$0" start --virtual-nodes 2 --daemonize 2>&1' "$banyan")
+is "$?-$(in_instance -n 1 echo there)" "0-there" "nobody waits for the end of one in the background"
+"$banyan" stop --instance "$dir"
+
 # A start that fails says so in one line.
 "$banyan" start --host nosuchhost.invalid --start-timeout 5 >"$scratch/dir" 2>"$scratch/err"
 is $? 125 "a start that fails: status"
