@@ -362,6 +362,9 @@ static void on_timer(struct daemon_core *core, const struct daemon_event *event)
     case DAEMON_TIMER_BENCH:
         daemon_core_bench_due(core);
         break;
+    case DAEMON_TIMER_NOTICE:
+        daemon_core_notice_due(core);
+        break;
     default:
         assert(event->id == DAEMON_TIMER_END);
         daemon_core_end_step(core, DAEMON_OUT_PATIENCE);
@@ -417,6 +420,7 @@ static daemon_event_handler *const handlers[DAEMON_EVENT_KIND_COUNT] = {
     [DAEMON_EVENT_CLIENT_OPENED] = on_client_opened,
     [DAEMON_EVENT_CLIENT_MESSAGE] = on_client_message,
     [DAEMON_EVENT_CLIENT_CLOSED] = on_client_closed,
+    [DAEMON_EVENT_NOTICE] = daemon_core_notice_all,
     [DAEMON_EVENT_TIMER] = on_timer,
     [DAEMON_EVENT_LEAVE] = on_leave,
     [DAEMON_EVENT_END] = on_end,
@@ -571,6 +575,7 @@ void daemon_core_destroy(struct daemon_core *core)
     instance_destroy(core->instance);
     hash_map_destroy(core->requests);
     hash_map_destroy(core->root->notices);
+    message_release(core->root->notice);
     if (core->root != &no_root)
         free(core->root);
     free(core);

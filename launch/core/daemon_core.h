@@ -66,6 +66,9 @@ enum daemon_event_kind {
     DAEMON_EVENT_CLIENT_OPENED,
     DAEMON_EVENT_CLIENT_MESSAGE, /* type: enum control_message, data */
     DAEMON_EVENT_CLIENT_CLOSED,
+    /* root: from itself, for the processes of all jobs; data: as pmix/pmi_notice.h has it; number: 1: later, if there is
+     * no room for it now, unless another one comes before */
+    DAEMON_EVENT_NOTICE,
     /* from the clock */
     DAEMON_EVENT_TIMER, /* id: enum daemon_timer, job */
     /* ending */
@@ -107,6 +110,7 @@ enum daemon_timer {
     DAEMON_TIMER_ADD,      /* root: nodes that are being added should have joined */
     DAEMON_TIMER_INPUT,    /* root: input that could not be sent to the nodes is sent again */
     DAEMON_TIMER_BENCH,    /* root: a broadcast of a measurement is tried again */
+    DAEMON_TIMER_NOTICE,   /* root: an event for all processes, likewise */
     DAEMON_TIMER_COUNT
 };
 
@@ -274,8 +278,6 @@ void daemon_core_step(struct daemon_core *core, const struct daemon_event *event
 /* These may be called at any time, including by an operation. */
 /* A message to the user of a job (0: of the instance). */
 void daemon_core_text(struct daemon_core *core, uint32_t job, uint8_t level, const char *text);
-/* Root: an event for the processes of all jobs; data: as pmix/pmi_notice.h has it.  -EAGAIN: later. */
-int daemon_core_notice_all(struct daemon_core *core, const void *data, size_t bytes);
 /* Sends a request for a job's servers; DAEMON_EVENT_REPLY has the id. */
 uint32_t daemon_core_request(struct daemon_core *core, uint32_t job, uint32_t place,
                              struct message *message);

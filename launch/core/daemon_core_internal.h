@@ -36,6 +36,7 @@ enum daemon_phase {
 /* What only the root has. */
 struct core_root {
     struct hash_map *notices;  /* job and place -> id of its last request; NULL: none yet */
+    struct message *notice;    /* for all, for which there was no room; NULL: none */
     struct list pullers;       /* struct puller (daemon_core_pull.c) */
     uint64_t pulled_bytes;     /* under way to them */
     struct list flows;         /* struct stdin_flow (daemon_core_push.c) */
@@ -177,6 +178,10 @@ void daemon_core_log(const struct daemon_core *core, const struct daemon_event *
 /* daemon_core_notice.c: events for processes of other nodes. */
 /* Root: a request.  -ENOENT: its job is over. */
 int daemon_core_notice_request(struct daemon_core *core, const struct daemon_event *event);
+/* DAEMON_EVENT_NOTICE */
+void daemon_core_notice_all(struct daemon_core *core, const struct daemon_event *event);
+/* Root: DAEMON_TIMER_NOTICE. */
+void daemon_core_notice_due(struct daemon_core *core);
 /* 1 if the broadcast is one. */
 int daemon_core_notice_broadcast(struct daemon_core *core, const struct message *message);
 /* Root: nothing is left of the job. */

@@ -12,9 +12,13 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "launch/core/daemon_core_internal.h"
+
+#define RETRY_NS (100 * NS_PER_MS)
 
 static uint64_t sender_key(uint32_t job, uint32_t place)
 {
@@ -98,19 +102,53 @@ int daemon_core_notice_request(struct daemon_core *core, const struct daemon_eve
     return 0;
 }
 
-int daemon_core_notice_all(struct daemon_core *core, const void *data, size_t bytes)
+/* What waits gives way to what comes after it. */
+static void drop_waiting(struct daemon_core *core)
 {
-    struct job_notice notice = {.data = data, .data_bytes = bytes};
+    if (core->root->notice == NULL)
+        return;
+    message_release(core->root->notice);
+    core->root->notice = NULL;
+    core->ops->timer(core->context, DAEMON_TIMER_NOTICE, 0, UINT64_MAX);
+}
+
+/* There is no room while acknowledgements of earlier broadcasts are on their way. */
+static void tell_all(struct daemon_core *core, struct message *message, bool may_wait)
+{
+    uint64_t now_ns = core->ops->now_ns(core->context);
+
+    if (instance_jobs(core->instance) == 0 || daemon_core_is_ending(core))
+        return;
+    if (core->tree->broadcast(core->tree_context, NULL, message_reference(message)) == 0 ||
+        !may_wait)
+        return;
+    core->root->notice = message_reference(message);
+    core->ops->timer(core->context, DAEMON_TIMER_NOTICE, 0, now_ns + RETRY_NS);
+}
+
+void daemon_core_notice_all(struct daemon_core *core, const struct daemon_event *event)
+{
+    struct job_notice notice = {.data = event->data, .data_bytes = event->data_bytes};
     struct buffer payload = {0};
-    int rc;
+    struct message *message;
 
     assert(daemon_core_is_root(core));
-    if (instance_jobs(core->instance) == 0 || daemon_core_is_ending(core))
-        return 0;
+    drop_waiting(core);
     job_notice_encode(&notice, &payload);
-    rc = core->tree->broadcast(core->tree_context, NULL, message_from_buffer(&payload));
+    message = message_from_buffer(&payload);
+    tell_all(core, message, event->number != 0);
+    message_release(message);
     buffer_fini(&payload);
-    return rc;
+}
+
+void daemon_core_notice_due(struct daemon_core *core)
+{
+    struct message *message = core->root->notice;
+
+    assert(message != NULL);
+    core->root->notice = NULL;
+    tell_all(core, message, true);
+    message_release(message);
 }
 
 int daemon_core_notice_broadcast(struct daemon_core *core, const struct message *message)

@@ -30,6 +30,7 @@ void journal_head_encode(const struct journal_head *head, struct buffer *out)
     explicit_bzero(text.data, text.length_bytes); /* the secret */
     buffer_clear(&text);
     wire_put_u8(&text, (uint8_t)head->policy);
+    wire_put_optional_string(&text, head->record.instance.fabric_topology);
     allocation_encode(&head->roster, &text);
     address_wire_put(&head->own, &text);
     wire_put_u64(&text, head->now_ns);
@@ -74,6 +75,7 @@ int journal_head_decode(struct journal_head *ret_head, struct wire_reader *reade
         return -EBADMSG;
     part = get_part(reader);
     ret_head->policy = (enum instance_policy)wire_get_u8(&part);
+    ret_head->record.instance.fabric_topology = wire_get_optional_string(&part, TEXT_BYTES_MAX);
     allocation_fini(&ret_head->roster);
     rc = wire_status(reader) < 0 ? -EBADMSG : allocation_decode(&ret_head->roster, &part);
     if (rc < 0) {

@@ -3,8 +3,8 @@
  * The journal of a root that can be recovered (launch/daemon/journal.h): what its endpoint and its core were given,
  * in order.  Numbers as base/wire.h:
  *
- *     "BANYAN-JOURNAL 1" | u32 how long others survive it, in seconds | string version of banyan
- *     v length, boot record of place 0 | v length, u8 policy, roster, addresses, u64 now_ns
+ *     "BANYAN-JOURNAL 2" | u32 how long others survive it, in seconds | string version of banyan
+ *     v length, boot record of place 0 | v length, u8 policy, optional string fabric topology, roster, addresses, u64 now_ns
  *     v length, record: u8 kind | u64 now_ns | what its kind has
  *     ...
  *
@@ -22,7 +22,7 @@
 #include "launch/core/daemon_core.h"
 #include "launch/proto/boot.h"
 
-#define JOURNAL_MAGIC       "BANYAN-JOURNAL 1"
+#define JOURNAL_MAGIC       "BANYAN-JOURNAL 2"
 #define JOURNAL_MAGIC_BYTES 16u
 
 enum journal_kind {

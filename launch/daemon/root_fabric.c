@@ -37,12 +37,12 @@ struct root_fabric {
     struct fabric_model part; /* of the marked nodes */
     uint8_t is_followed;      /* the watch is open, unless it failed or there is no file */
     uint8_t is_other;         /* whole has changed since part was made */
-    uint8_t is_untold;        /* that there is another part; there was no room for the message */
 };
 
 /* ---- The description ---- */
 
-static int take_text(struct root_fabric *fabric, struct buffer *text, struct error *error)
+static int take_text(struct root_fabric *fabric, const char *path, struct buffer *text,
+                     struct error *error)
 {
     uint64_t hash = hash_bytes(text->data, text->length_bytes, text->length_bytes);
     struct fabric_model model = {.switches = NULL};
@@ -53,7 +53,7 @@ static int take_text(struct root_fabric *fabric, struct buffer *text, struct err
     rc = fabric_read_text(&model, buffer_string(text), text->length_bytes, error);
     if (rc < 0) {
         fabric_model_fini(&model);
-        error_prefix(error, "%s", fabric->topology);
+        error_prefix(error, "%s", path);
         return rc;
     }
     fabric_model_fini(&fabric->whole);
@@ -63,20 +63,36 @@ static int take_text(struct root_fabric *fabric, struct buffer *text, struct err
     return 0;
 }
 
-/* The front end has read the same a moment ago. */
-static int read_first(struct root_fabric *fabric, struct error *error)
+static int read_file(struct root_fabric *fabric, const char *path, struct error *error)
 {
     struct buffer text = {.data = NULL};
+    int rc = file_read(path, FILE_WATCH_BYTES_MAX, &text);
+
+    if (rc < 0)
+        error_set(error, rc, "cannot read %s: %s", path, strerror(-rc));
+    else
+        rc = take_text(fabric, path, &text, error);
+    buffer_fini(&text);
+    return rc;
+}
+
+/* The front end has read the same a moment ago; when the root is recovered that was long ago, and what it has written for
+ * others stands in for a file that cannot be read. */
+static int read_first(struct root_fabric *fabric, struct error *error)
+{
+    struct daemon *daemon = fabric->daemon;
+    char *path;
     int rc;
 
     if (fabric_read_is_generated(fabric->topology))
         return fabric_read_generate(&fabric->whole, fabric->topology, error);
-    rc = file_read(fabric->topology, FILE_WATCH_BYTES_MAX, &text);
-    if (rc < 0)
-        error_set(error, rc, "cannot read %s: %s", fabric->topology, strerror(-rc));
-    else
-        rc = take_text(fabric, &text, error);
-    buffer_fini(&text);
+    rc = read_file(fabric, fabric->topology, error);
+    if (rc == 0 || daemon->replay == NULL)
+        return rc;
+    log_warning("%s: the fabric is as it was when the root died", error->text);
+    path = memory_printf("%s/" SESSION_FABRIC_FILE, daemon->session.directory);
+    rc = read_file(fabric, path, error);
+    free(path);
     return rc;
 }
 
@@ -181,24 +197,25 @@ static void write_part(const struct root_fabric *fabric)
 /* ---- Changes ---- */
 
 /* Processes that have registered for it hear of it (PMIx 4.1, 14.3.4). */
-static int tell(const struct root_fabric *fabric, enum pmi_event event)
+static void tell(const struct root_fabric *fabric, enum pmi_event about, int may_wait)
 {
-    struct pmi_notice notice = {.event = event, .source = {.job = PMI_JOB_NONE, .rank = 0}};
+    struct pmi_notice notice = {.event = about, .source = {.job = PMI_JOB_NONE, .rank = 0}};
+    struct daemon_event event = {.kind = DAEMON_EVENT_NOTICE, .number = may_wait};
     struct buffer data = {.data = NULL};
-    int rc;
 
     pmi_notice_encode(&notice, &data);
-    rc = daemon_core_notice_all(fabric->daemon->core, data.data, data.length_bytes);
+    event.data = data.data;
+    event.data_bytes = data.length_bytes;
+    daemon_core_step(fabric->daemon->core, &event);
     buffer_fini(&data);
-    return rc;
 }
 
 static void replace_part(struct root_fabric *fabric)
 {
-    (void)tell(fabric, PMI_EVENT_FABRIC_PENDING);
+    tell(fabric, PMI_EVENT_FABRIC_PENDING, 0);
     make_part(fabric);
     write_part(fabric);
-    fabric->is_untold = 1;
+    tell(fabric, PMI_EVENT_FABRIC_UPDATED, 1);
 }
 
 static void refresh(struct root_fabric *fabric)
@@ -214,8 +231,6 @@ static void refresh(struct root_fabric *fabric)
             replace_part(fabric);
         fabric->is_other = 0;
     }
-    if (fabric->is_untold)
-        fabric->is_untold = tell(fabric, PMI_EVENT_FABRIC_UPDATED) < 0;
     ranges_fini(&living);
 }
 
@@ -225,7 +240,7 @@ static void on_text(void *context, struct buffer *text)
     struct error error = ERROR_NONE;
 
     daemon_check(fabric->daemon);
-    if (take_text(fabric, text, &error) < 0)
+    if (take_text(fabric, fabric->topology, text, &error) < 0)
         log_warning("%s: the fabric stays as it was", error.text);
     else
         refresh(fabric);

@@ -178,9 +178,9 @@ static void ops_timer(void *context, enum daemon_timer timer, uint32_t number, u
         return;
     }
     assert(timer == DAEMON_TIMER_END || daemon->place == 0);
-    /* No simulated client asks, or has input. */
+    /* No simulated client asks, or has input, and no fabric changes. */
     assert(timer != DAEMON_TIMER_ACTIVITY && timer != DAEMON_TIMER_INPUT &&
-           timer != DAEMON_TIMER_BENCH);
+           timer != DAEMON_TIMER_BENCH && timer != DAEMON_TIMER_NOTICE);
     assert(timer != DAEMON_TIMER_STACKS);
     *deadline = deadline_ns;
     if (deadline_ns != UINT64_MAX)

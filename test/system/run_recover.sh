@@ -213,8 +213,51 @@ nothing_left_within 30 "$session" "and leaves nothing"
 refuses 125 "cannot recover the instance at .*: No such file" "there is nothing to recover then" \
     recover --instance "$dir"
 
-refuses 125 "options --survive and --fabric-topology cannot be used together" "nor is a fabric survived" \
-    start --survive 10 --virtual-nodes 2 --fabric-topology fat-tree:2x2
+refuses 125 "option --survive: it needs --fabric tcp" "nor is libfabric survived" \
+    start --survive 10 --virtual-nodes 2 --fabric ofi
+
+# The tree follows switches: the next root knows the fabric, too.
+describe() { # NODES OF A SWITCH, OF THE OTHER
+    printf 'SwitchName=s1 Nodes=%s\nSwitchName=s2 Nodes=%s\nSwitchName=top Switches=s[1-2]\n' "$1" "$2" >"$scratch/next"
+    mv "$scratch/next" "$scratch/topology"
+}
+costs() { # EXPECTED: both ways between v1 and v2
+    [ "$(in_instance fabric --from v1 --to v2 2>&1 | grep -oE '[0-9]+$' | tr '\n' ' ')" = "$1 $1 " ]
+}
+describe 'v[1,3,5,7]' 'v[2,4,6,8]'
+start_instance --survive 600 --radix 2 --fabric-topology "$scratch/topology"
+session=$(basename "${dir%.0}")
+job=$(in_instance run --detach -n 8 "$scratch/writer" "$scratch/shaped" 0.01)
+until_true 60 has_grown shaped 8
+ok "a fabric is known" until_true 60 costs 4
+describe 'v[1-4]' 'v[5-8]'
+ok "it changes, of which ranks hear" until_true 60 costs 2
+shape=$(in_instance tree)
+kill_root
+mv "$scratch/topology" "$scratch/kept"
+mark shaped
+ok "ranks of a shaped tree write on" until_true 60 has_grown shaped 8
+in_instance recover >"$scratch/recover.out" 2>"$scratch/recover.err"
+is $? 0 "its root is recovered"
+like "$(cat "$scratch/recover.err")" "cannot read $scratch/topology: No such file or directory: the fabric is as it was when the root died" \
+    "also without the description"
+find_root
+ok "the fabric is as it was" costs 2
+is "$(in_instance tree)" "$shape" "and so is the tree"
+describe 'v[1,3,5,7]' 'v[2,4,6,8]'
+ok "the description is followed again" until_true 60 costs 4
+kill_root
+is "$(in_instance recover 2>&1)" "$dir" "and survives the next death"
+find_root
+ok "with the fabric" costs 4
+mark shaped
+until_true 60 has_grown shaped 8
+touch "$scratch/shaped.go"
+in_instance attach 1 >"$scratch/shaped.out" 2>/dev/null
+is $? 3 "the job ends with its own status"
+ok "no line of it is missing, none comes twice" complete "$scratch/shaped.out" 8
+in_instance stop
+nothing_left_within 30 "$session" "and nothing is left"
 
 start_instance
 session=$(basename "${dir%.0}")

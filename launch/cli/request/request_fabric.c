@@ -82,11 +82,6 @@ int request_fabric_transport(const struct request_settings *settings,
 {
     const char *fabric = settings->fabric, *provider;
 
-    if (settings->fabric_topology != NULL && instance->survive_s > 0)
-        return error_set(
-            error, -EINVAL,
-            "options --survive and --fabric-topology cannot be used together: the next "
-            "root would not know the fabric");
     if (fabric == NULL || strcmp(fabric, "auto") == 0)
         return 0;
     if (request_fabric_provider(fabric, &provider) < 0)

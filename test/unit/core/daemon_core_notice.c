@@ -57,7 +57,20 @@ static void pmi_notice(void *context, const struct job_notice *notice)
 }
 
 static const struct daemon_pmi_ops pmi_ops = {.notice = pmi_notice};
-static const struct daemon_ops ops = {.now_ns = lone_core_now_ns, .pmi = &pmi_ops};
+static void set_timer(void *context, enum daemon_timer timer, uint32_t number, uint64_t deadline_ns)
+{
+    (void)context;
+    (void)number;
+    if (timer == DAEMON_TIMER_NOTICE)
+        buffer_printf(&calls, "the timer is %s\n",
+                      deadline_ns == UINT64_MAX ? "not set"
+                      : deadline_ns > 0         ? "set"
+                                                : "over");
+}
+
+static const struct daemon_ops ops = {.now_ns = lone_core_now_ns,
+                                      .timer = set_timer,
+                                      .pmi = &pmi_ops};
 
 /* ---- */
 
@@ -99,21 +112,49 @@ static void ask(struct daemon_core *core, uint32_t place, uint32_t id, struct me
     message_release(message);
 }
 
+static void tell_all(struct daemon_core *core, const char *news, int may_wait)
+{
+    struct daemon_event event = {
+        .kind = DAEMON_EVENT_NOTICE, .number = may_wait, .data = news, .data_bytes = strlen(news)};
+
+    daemon_core_step(core, &event);
+}
+
+static void time_is_over(struct daemon_core *core)
+{
+    struct daemon_event event = {.kind = DAEMON_EVENT_TIMER, .id = DAEMON_TIMER_NOTICE};
+
+    daemon_core_step(core, &event);
+}
+
 /* What the root itself has to say. */
 static void test_all(void)
 {
     struct daemon_core *core = core_at(0);
 
     lone_core_job(core, (struct job_event){.kind = JOB_EVENT_COMPLETE});
-    is_int(daemon_core_notice_all(core, "news", 4), 0, "without a job");
-    heard("", "nobody is told");
+    tell_all(core, "news", 1);
+    heard("", "without a job nobody is told");
     lone_core_run(core, UINT32_MAX);
-    is_int(daemon_core_notice_all(core, "news", 4), 0, "with one");
-    heard("broadcast to all, 26 bytes\n", "everyone is told");
+    tell_all(core, "news", 1);
+    heard("broadcast to all, 26 bytes\n", "with one everyone is");
     broadcast_rc = -EAGAIN;
-    is_int(daemon_core_notice_all(core, "news", 4), -EAGAIN, "if there is room");
+    tell_all(core, "news", 0);
+    heard("broadcast to all, 26 bytes\n", "if there is no room, nobody hears it");
+    tell_all(core, "later", 1);
+    heard("broadcast to all, 27 bytes\nthe timer is set\n", "or somewhat later");
+    time_is_over(core);
+    heard("broadcast to all, 27 bytes\nthe timer is set\n", "when there is room");
+    tell_all(core, "newest", 1);
+    heard("the timer is not set\nbroadcast to all, 28 bytes\nthe timer is set\n",
+          "unless there is something newer");
     broadcast_rc = 0;
-    heard("broadcast to all, 26 bytes\n", "for it");
+    time_is_over(core);
+    heard("broadcast to all, 28 bytes\n", "which is said once");
+    broadcast_rc = -EAGAIN;
+    tell_all(core, "last", 1);
+    heard("broadcast to all, 26 bytes\nthe timer is set\n", "what waits at the end is forgotten");
+    broadcast_rc = 0;
     daemon_core_destroy(core);
 }
 

@@ -33,6 +33,7 @@ static void make_head(struct journal_head *ret_head)
     allocation_generate(&ret_head->roster, "n", 4, 2);
     ret_head->record.instance.places = 5;
     ret_head->record.instance.survive_s = 600;
+    ret_head->record.instance.fabric_topology = memory_copy_string("/etc/fabric.json");
     memcpy(ret_head->record.instance.session, "0123456789abcdef", SESSION_ID_BYTES);
     memset(ret_head->record.instance.secret, 7, SECRET_BYTES);
     ret_head->record.range = (struct range){.first = 0, .last = 4};
@@ -52,6 +53,8 @@ static void test_head(void)
     journal_head_encode(&head, &text);
     wire_reader_init(&reader, text.data, text.length_bytes);
     is_int(journal_head_decode(&again, &reader), 0, "the head is read");
+    is_string(again.record.instance.fabric_topology, "/etc/fabric.json",
+              "what no other place is sent, too");
     ok(again.survive_s == 600 && again.policy == INSTANCE_STAYS && again.now_ns == 5, "the same");
     is_uint(address_port(&again.own.items[0]), 4000, "with where the root listened");
     is_uint(allocation_nodes(&again.roster), 4, "its nodes");

@@ -81,8 +81,8 @@ static void test_hold(void)
     close(to_child[1]);
     is_int(waitpid(pid, NULL, 0), pid, "the child ends");
     ok(session_is_left(path), "then it is");
-    is_survived(path, "BANYAN-JOURNAL 1\x58\x02\0\0", 0, "unless its instance survives the root");
-    is_survived(path, "BANYAN-JOURNAL 1\0\0\0\0", 1, "which one for no time does not");
+    is_survived(path, "BANYAN-JOURNAL 2\x58\x02\0\0", 0, "unless its instance survives the root");
+    is_survived(path, "BANYAN-JOURNAL 2\0\0\0\0", 1, "which one for no time does not");
     rmdir(path);
     ok(!session_is_left(path), "what is not there is not left over");
     for (int i = 0; i < 2; i++)
