@@ -18,11 +18,13 @@ void fabric_model_fini(struct fabric_model *model)
     free(model->vertices);
     free(model->nodes);
     free(model->planes);
+    free(model->devices);
     free(model->matrix);
     buffer_fini(&model->names);
     hash_map_destroy(model->switch_index);
     hash_map_destroy(model->vertex_index);
     hash_map_destroy(model->node_index);
+    hash_map_destroy(model->text_index);
     *model = (struct fabric_model){.switches = NULL};
 }
 

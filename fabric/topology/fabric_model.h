@@ -10,17 +10,19 @@
  *
  * Where ways have been measured, a square matrix of costs takes the place of the switches' sums.
  *
- * Cost: O(vertices + switches) memory, about 60 bytes for a vertex with its names, and O(vertices^2) with such a
- * matrix; cost(i, j) is O(levels).  A zeroed struct is an empty model.
+ * Cost: O(vertices + switches) memory, about 60 bytes for a vertex with its names, 60 more if it is known what its NIC
+ * is (base/nic.h), and O(vertices^2) with such a matrix; cost(i, j) is O(levels).  A zeroed struct is an empty model.
  */
 #ifndef FABRIC_TOPOLOGY_FABRIC_MODEL_H
 #define FABRIC_TOPOLOGY_FABRIC_MODEL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/hash_map.h"
+#include "base/nic.h"
 
 #define FABRIC_VERTICES_MAX   (4u * 1024 * 1024)
 #define FABRIC_SWITCHES_MAX   (1024u * 1024)
@@ -54,6 +56,15 @@ struct fabric_vertex {
     struct fabric_link link;
 };
 
+/* struct nic_facts; a number that is not known is 0. */
+struct fabric_device {
+    uint64_t speed;
+    uint32_t texts[NIC_TEXT_COUNT]; /* offsets in names, plus 1 */
+    uint32_t mtu;
+    uint16_t numa; /* plus 1 */
+    uint16_t state;
+};
+
 struct fabric_model {
     struct fabric_switch *switches;
     uint32_t switches_count;
@@ -65,7 +76,10 @@ struct fabric_model {
     uint32_t planes_count;
     struct buffer names;                                       /* each ends with a NUL */
     struct hash_map *switch_index, *vertex_index, *node_index; /* name -> number + 1; NULL: none */
-    uint16_t *matrix; /* of measured costs, rows are where ways begin; NULL: none */
+    struct fabric_device *devices; /* of the first vertices: those beyond are not known */
+    uint32_t devices_count;
+    struct hash_map *text_index; /* texts of devices that many have -> offset + 1; NULL: none */
+    uint16_t *matrix;            /* of measured costs, rows are where ways begin; NULL: none */
     uint8_t is_settled;
 };
 
@@ -82,6 +96,9 @@ int fabric_model_set_parent(struct fabric_model *model, uint32_t child, uint32_t
 int fabric_model_add_vertex(struct fabric_model *model, const char *name, const char *node,
                             const char *plane, uint32_t top, struct fabric_link link,
                             struct error *error);
+/* What is known of the NIC, before it is settled. */
+void fabric_model_describe(struct fabric_model *model, uint32_t vertex,
+                           const struct nic_facts *facts);
 /* Measured costs, of all vertices that have been added, rows are where ways begin; takes the matrix (malloc).  What a
  * way costs on the diagonal is 0 whatever it says. */
 void fabric_model_set_matrix(struct fabric_model *model, uint16_t *matrix);
@@ -101,6 +118,15 @@ void fabric_model_rows(const struct fabric_model *model, const uint32_t *vertice
  * their order; settled.  The caller finishes it.  O(vertices + switches). */
 void fabric_model_part(const struct fabric_model *model, const uint8_t *nodes,
                        struct fabric_model *ret_part);
+
+/* The switches of a model, and their links, into an empty one.  O(switches). */
+void fabric_model_copy_switches(const struct fabric_model *model, struct fabric_model *ret_copy);
+
+/* What is known of the NIC; false: nothing. */
+bool fabric_model_facts(const struct fabric_model *model, uint32_t vertex,
+                        struct nic_facts *ret_facts);
+/* Are these two alike, also in what is not known? */
+bool fabric_model_same_facts(const struct fabric_model *model, uint32_t vertex, uint32_t other);
 
 /* Numbers of names, or FABRIC_NONE. */
 uint32_t fabric_model_find_switch(const struct fabric_model *model, const char *name);

@@ -6,12 +6,13 @@
 
 #include <assert.h>
 
-static void copy_switches(const struct fabric_model *model, struct fabric_model *part)
+void fabric_model_copy_switches(const struct fabric_model *model, struct fabric_model *ret_copy)
 {
     for (uint32_t i = 0; i < model->switches_count; i++) {
         uint32_t own;
-        int rc = fabric_model_add_switch(part, fabric_model_name(model, model->switches[i].name),
-                                         model->switches[i].across, &own, NULL);
+        int rc =
+            fabric_model_add_switch(ret_copy, fabric_model_name(model, model->switches[i].name),
+                                    model->switches[i].across, &own, NULL);
 
         assert(rc == 0 && own == i);
     }
@@ -19,7 +20,7 @@ static void copy_switches(const struct fabric_model *model, struct fabric_model 
         const struct fabric_switch *own = &model->switches[i];
         int rc = own->parent == FABRIC_NONE
                      ? 0
-                     : fabric_model_set_parent(part, i, own->parent, own->link, NULL);
+                     : fabric_model_set_parent(ret_copy, i, own->parent, own->link, NULL);
 
         assert(rc == 0);
     }
@@ -32,9 +33,10 @@ void fabric_model_part(const struct fabric_model *model, const uint8_t *nodes,
     int rc;
 
     assert(model->is_settled);
-    copy_switches(model, &part);
+    fabric_model_copy_switches(model, &part);
     for (uint32_t i = 0; i < model->vertices_count; i++) {
         const struct fabric_vertex *vertex = &model->vertices[i];
+        struct nic_facts facts;
 
         if (!nodes[vertex->node])
             continue;
@@ -43,6 +45,8 @@ void fabric_model_part(const struct fabric_model *model, const uint8_t *nodes,
                                      fabric_model_name(model, model->planes[vertex->plane]),
                                      vertex->top, vertex->link, NULL);
         assert(rc == 0);
+        if (fabric_model_facts(model, i, &facts))
+            fabric_model_describe(&part, part.vertices_count - 1, &facts);
     }
     rc = fabric_model_settle(&part, NULL);
     assert(rc == 0);

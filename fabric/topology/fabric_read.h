@@ -22,7 +22,8 @@ int fabric_read_slurm(struct fabric_model *model, const char *text, struct error
  * the first word of the adapter's description. */
 int fabric_read_infiniband(struct fabric_model *model, const char *text, struct error *error);
 /* {"switches": [{"name", "parent", "up", "down", "across"}],
- *  "nics": [{"name", "node", "switch", "plane", "up", "down"} or {"nodes": "n[1-16]", ...}]} */
+ *  "nics": [{"name", "node", "switch", "plane", "up", "down", "device"} or {"nodes": "n[1-16]", ...}]}
+ * with "device": {"driver", "vendor", "device", "address", "speed", "mtu", "state", "type", "pci", "numa"}. */
 int fabric_read_json(struct fabric_model *model, const char *text, size_t text_bytes,
                      struct error *error);
 /* Lines of SLURM_TOPOLOGY_ADDR and, after a blank, SLURM_TOPOLOGY_ADDR_PATTERN, as tasks of Slurm on all nodes print

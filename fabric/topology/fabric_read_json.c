@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@
 struct entry {
     const char *list;
     size_t index;
+    const char *part; /* an object in it: ".device"; NULL: itself */
     const json_t *object;
 };
 
@@ -27,7 +29,8 @@ static int fail(const struct entry *entry, int code, const char *key, const char
 {
     if (entry->list == NULL)
         return error_set(error, code, "\"%s\" %s", key, why);
-    return error_set(error, code, "%s[%zu]: \"%s\" %s", entry->list, entry->index, key, why);
+    return error_set(error, code, "%s[%zu]%s: \"%s\" %s", entry->list, entry->index,
+                     entry->part != NULL ? entry->part : "", key, why);
 }
 
 /* A key that this format does not have is most likely a typing error. */
@@ -143,6 +146,98 @@ static int set_parent(struct fabric_model *model, const struct entry *entry, str
     return rc < 0 ? refused(entry, error) : 0;
 }
 
+/* ---- What a NIC is ---- */
+
+/* Untouched if the key is missing. */
+static int number_of(const struct entry *entry, const char *key, json_int_t minimum,
+                     json_int_t maximum, json_int_t *ret_number, struct error *error)
+{
+    const json_t *value = json_object_get(entry->object, key);
+    char why[96];
+
+    if (value == NULL)
+        return 0;
+    if (!json_is_integer(value) || json_integer_value(value) < minimum ||
+        json_integer_value(value) > maximum) {
+        snprintf(why, sizeof(why), "must be a whole number from %lld to %lld", (long long)minimum,
+                 (long long)maximum);
+        return fail(entry, -EINVAL, key, why, error);
+    }
+    *ret_number = json_integer_value(value);
+    return 0;
+}
+
+static int read_numbers(const struct entry *entry, struct nic_facts *facts, struct error *error)
+{
+    json_int_t speed = 0, mtu = 0, numa = NIC_NUMA_UNKNOWN;
+    int rc = number_of(entry, "speed", 1, INT64_MAX, &speed, error);
+
+    if (rc == 0)
+        rc = number_of(entry, "mtu", 1, UINT32_MAX, &mtu, error);
+    if (rc == 0)
+        rc = number_of(entry, "numa", 0, NIC_NUMA_UNKNOWN - 1, &numa, error);
+    facts->speed = (uint64_t)speed;
+    facts->mtu = (uint32_t)mtu;
+    facts->numa = (uint16_t)numa;
+    return rc;
+}
+
+static int read_state(const struct entry *entry, struct nic_facts *facts, struct error *error)
+{
+    const char *state = "";
+    int rc = text_of(entry, "state", "", &state, error);
+
+    if (rc == 0 && strcmp(state, "up") == 0)
+        facts->state = NIC_UP;
+    else if (rc == 0 && strcmp(state, "down") == 0)
+        facts->state = NIC_DOWN;
+    else if (rc == 0 && json_object_get(entry->object, "state") != NULL)
+        rc = fail(entry, -EINVAL, "state", "must be \"up\" or \"down\"", error);
+    return rc;
+}
+
+static int read_text(const struct entry *entry, const char *key, enum nic_text kind,
+                     struct nic_facts *facts, struct error *error)
+{
+    const char *text = "";
+    int rc = text_of(entry, key, "", &text, error);
+
+    if (rc < 0 || json_object_get(entry->object, key) == NULL)
+        return rc;
+    if (!nic_text_is_valid(text))
+        return fail(entry, -EINVAL, key, "must have 1 to 63 printable characters", error);
+    if (kind == NIC_PCI && !nic_pci_is_valid(text))
+        return fail(entry, -EINVAL, key, "must be an address like 0000:c1:00.0", error);
+    nic_text_set(facts->texts[kind], NIC_TEXT_BYTES, text);
+    return 0;
+}
+
+/* Nothing is known without "device". */
+static int read_device(const struct entry *nic, struct nic_facts *facts, struct error *error)
+{
+    static const char *const keys[] = {"driver", "vendor", "device", "address", "type", "pci",
+                                       "speed",  "mtu",    "state",  "numa",    NULL};
+    const struct entry entry = {.list = nic->list,
+                                .index = nic->index,
+                                .part = ".device",
+                                .object = json_object_get(nic->object, "device")};
+    int rc;
+
+    nic_facts_init(facts);
+    if (entry.object == NULL)
+        return 0;
+    if (!json_is_object(entry.object))
+        return fail(nic, -EINVAL, "device", "must be an object", error);
+    rc = check_keys(&entry, keys, error);
+    for (int i = 0; i < NIC_TEXT_COUNT && rc == 0; i++)
+        rc = read_text(&entry, keys[i], (enum nic_text)i, facts, error);
+    if (rc == 0)
+        rc = read_numbers(&entry, facts, error);
+    return rc == 0 ? read_state(&entry, facts, error) : rc;
+}
+
+/* ---- NICs ---- */
+
 static int add_list(struct fabric_model *model, const char *names, const char *plane, uint32_t top,
                     struct fabric_link link, struct error *error)
 {
@@ -157,11 +252,12 @@ static int add_list(struct fabric_model *model, const char *names, const char *p
 
 static int add_nic(struct fabric_model *model, const struct entry *entry, struct error *error)
 {
-    static const char *const keys[] = {"name",  "node", "nodes", "switch",
-                                       "plane", "up",   "down",  NULL};
+    static const char *const keys[] = {"name", "node", "nodes",  "switch", "plane",
+                                       "up",   "down", "device", NULL};
     const char *name = NULL, *node = NULL, *nodes = NULL, *plane = NULL, *top_name = NULL;
     struct fabric_link link = fabric_read_link;
-    uint32_t top = FABRIC_NONE;
+    struct nic_facts facts;
+    uint32_t top = FABRIC_NONE, first = model->vertices_count;
     int rc = check_keys(entry, keys, error);
 
     if (rc == 0)
@@ -178,12 +274,16 @@ static int add_nic(struct fabric_model *model, const struct entry *entry, struct
         rc = text_of(entry, "name", NULL, &name, error);
     if (rc == 0 && nodes[0] == '\0')
         rc = text_of(entry, "node", NULL, &node, error);
+    if (rc == 0)
+        rc = read_device(entry, &facts, error);
     if (rc < 0)
         return rc;
     if (nodes[0] != '\0')
         rc = add_list(model, nodes, plane, top, link, error);
     else
         rc = fabric_model_add_vertex(model, name, node, plane, top, link, error);
+    for (uint32_t i = first; rc == 0 && i < model->vertices_count; i++)
+        fabric_model_describe(model, i, &facts);
     return rc < 0 ? refused(entry, error) : 0;
 }
 
@@ -197,7 +297,7 @@ static int each_entry(struct fabric_model *model, const json_t *document, const 
     if (!json_is_array(items))
         return fail(&whole, -EINVAL, list, "must be a list", error);
     for (size_t i = 0; i < json_array_size(items) && rc == 0; i++) {
-        const struct entry entry = {list, i, json_array_get(items, i)};
+        const struct entry entry = {.list = list, .index = i, .object = json_array_get(items, i)};
 
         if (!json_is_object(entry.object))
             return error_set(error, -EINVAL, "%s[%zu] must be an object", list, i);

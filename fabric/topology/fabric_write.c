@@ -4,6 +4,7 @@
 #include "fabric/topology/fabric_write.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "alloc/host_name.h"
@@ -50,6 +51,52 @@ static void put_switch(const struct fabric_model *model, uint32_t number, struct
     buffer_printf(out, "\"across\": %u}", own->across);
 }
 
+static void put_key(const char *key, int *count, struct buffer *out)
+{
+    buffer_printf(out, "%s\"%s\": ", (*count)++ > 0 ? ", " : "", key);
+}
+
+static void put_known_text(const struct nic_facts *facts, enum nic_text kind, const char *key,
+                           int *count, struct buffer *out)
+{
+    if (facts->texts[kind][0] == '\0')
+        return;
+    put_key(key, count, out);
+    put_text(facts->texts[kind], out);
+}
+
+static void put_known_number(uint64_t number, const char *key, int *count, struct buffer *out)
+{
+    if (number == 0)
+        return;
+    put_key(key, count, out);
+    buffer_printf(out, "%" PRIu64, number);
+}
+
+void fabric_write_facts(const struct nic_facts *facts, struct buffer *out)
+{
+    int count = 0;
+
+    buffer_append_string(out, "{");
+    put_known_text(facts, NIC_DRIVER, "driver", &count, out);
+    put_known_text(facts, NIC_VENDOR, "vendor", &count, out);
+    put_known_text(facts, NIC_DEVICE, "device", &count, out);
+    put_known_text(facts, NIC_ADDRESS, "address", &count, out);
+    put_known_number(facts->speed, "speed", &count, out);
+    put_known_number(facts->mtu, "mtu", &count, out);
+    if (facts->state != NIC_STATE_UNKNOWN) {
+        put_key("state", &count, out);
+        put_text(facts->state == NIC_UP ? "up" : "down", out);
+    }
+    put_known_text(facts, NIC_TYPE, "type", &count, out);
+    put_known_text(facts, NIC_PCI, "pci", &count, out);
+    if (facts->numa != NIC_NUMA_UNKNOWN) {
+        put_key("numa", &count, out);
+        buffer_printf(out, "%u", facts->numa);
+    }
+    buffer_append_string(out, "}");
+}
+
 /* Can it be an item of a hostlist? */
 static int is_listed(const struct fabric_model *model, uint32_t number)
 {
@@ -61,10 +108,12 @@ static int is_listed(const struct fabric_model *model, uint32_t number)
            host_name_check(name, strlen(name), &offset, NULL) == 0;
 }
 
-static int is_alike(const struct fabric_vertex *a, const struct fabric_vertex *b)
+static int is_alike(const struct fabric_model *model, uint32_t number, uint32_t other)
 {
+    const struct fabric_vertex *a = &model->vertices[number], *b = &model->vertices[other];
+
     return a->top == b->top && a->plane == b->plane && a->link.up == b->link.up &&
-           a->link.down == b->link.down;
+           a->link.down == b->link.down && fabric_model_same_facts(model, number, other);
 }
 
 /* Returns the number of the first vertex that is not of this entry. */
@@ -81,8 +130,7 @@ static uint32_t put_names(const struct fabric_model *model, uint32_t first, stru
         return first + 1;
     }
     names = hostlist_create();
-    while (next < model->vertices_count && is_listed(model, next) &&
-           is_alike(vertex, &model->vertices[next]))
+    while (next < model->vertices_count && is_listed(model, next) && is_alike(model, first, next))
         hostlist_append(names, fabric_model_name(model, model->vertices[next++].name));
     hostlist_print(names, &text);
     put_field("nodes", buffer_string(&text), out);
@@ -95,6 +143,7 @@ static uint32_t put_vertices(const struct fabric_model *model, uint32_t first, s
 {
     const struct fabric_vertex *vertex = &model->vertices[first];
     const char *plane = fabric_model_name(model, model->planes[vertex->plane]);
+    struct nic_facts facts;
     uint32_t next;
 
     buffer_printf(out, "%s\n  {", first > 0 ? "," : "");
@@ -104,6 +153,10 @@ static uint32_t put_vertices(const struct fabric_model *model, uint32_t first, s
     if (plane[0] != '\0')
         put_field("plane", plane, out);
     put_link(vertex->link, out);
+    if (fabric_model_facts(model, first, &facts)) {
+        buffer_append_string(out, ",\n   \"device\": ");
+        fabric_write_facts(&facts, out);
+    }
     buffer_append_string(out, "}");
     return next;
 }

@@ -208,6 +208,43 @@ static void test_large(void)
     fabric_model_fini(&model);
 }
 
+/* What is known of 102,400 NICs, each with an address and of one of eight kinds, takes some bytes each. */
+static void test_facts(void)
+{
+    struct fabric_model model = {.switches = NULL};
+    struct nic_facts facts, taken;
+    uint32_t top;
+    size_t bytes;
+
+    nic_facts_init(&facts);
+    facts.speed = 200000000000u;
+    (void)fabric_model_add_switch(&model, "top", 0, &top, NULL);
+    for (uint32_t i = 0; i < 102400; i++) {
+        char name[16];
+
+        snprintf(name, sizeof(name), "n%u", i);
+        (void)fabric_model_add_vertex(&model, name, name, "", top, one, NULL);
+        nic_text_set(facts.texts[NIC_DRIVER], NIC_TEXT_BYTES, "mlx5_core");
+        snprintf(facts.texts[NIC_ADDRESS], NIC_TEXT_BYTES, "02:00:00:%02x:%02x:%02x", i >> 16,
+                 i >> 8 & 0xff, i & 0xff);
+        nic_pci_set(&facts, 0, i % 8, 0, 0);
+        if (i >= 3)
+            fabric_model_describe(&model, i, &facts);
+    }
+    is_int(fabric_model_settle(&model, NULL), 0, "102,400 NICs with facts");
+    bytes = model.devices_count * sizeof(*model.devices) + model.names.length_bytes;
+    ok(bytes < 9000000, "which take %zu bytes with all names", bytes);
+    ok(!fabric_model_facts(&model, 2, &taken) && !fabric_model_same_facts(&model, 2, 3),
+       "nothing is known of the first ones");
+    ok(fabric_model_facts(&model, 100001, &taken), "but of the last ones");
+    is_string(taken.texts[NIC_PCI], "0000:01:00.0", "the PCI address");
+    is_string(taken.texts[NIC_ADDRESS], "02:00:00:01:86:a1", "and that of the link");
+    ok(taken.numa == NIC_NUMA_UNKNOWN && taken.mtu == 0 && taken.state == NIC_STATE_UNKNOWN &&
+           taken.speed == facts.speed,
+       "and no more than was said");
+    fabric_model_fini(&model);
+}
+
 int main(void)
 {
     test_costs();
@@ -215,5 +252,6 @@ int main(void)
     test_saturated();
     test_rows();
     test_large();
+    test_facts();
     return done_testing();
 }

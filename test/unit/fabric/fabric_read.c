@@ -8,6 +8,7 @@
 #include "fabric/topology/fabric_read.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "test/support/tap.h"
@@ -290,6 +291,93 @@ static void test_json(void)
             "nics[0] must be an object");
 }
 
+/* NIC x, and a list of nodes with that "device". */
+static void describe_device(const char *device, char ret_text[512])
+{
+    snprintf(ret_text, 512,
+             "{\"switches\": [{\"name\": \"s\"}], \"nics\": [{\"name\": \"x\", \"node\": \"n0\", "
+             "\"switch\": \"s\"}, {\"nodes\": \"n[1-2]\", \"switch\": \"s\", \"device\": %s}]}",
+             device);
+}
+
+static void read_device(const char *device, struct fabric_model *ret_model)
+{
+    char text[512];
+
+    describe_device(device, text);
+    reads(read_json, text, ret_model, "a list of nodes with a device");
+}
+
+static void refuses_device(const char *device, const char *why)
+{
+    char text[512];
+
+    describe_device(device, text);
+    refuses(read_json, text, -EINVAL, why);
+}
+
+static void test_devices(void)
+{
+    struct fabric_model model;
+    struct nic_facts facts;
+
+    read_device("{\"driver\": \"mlx5_core\", \"vendor\": \"0x02c9\", \"device\": \"0x101b\", "
+                "\"address\": \"fe80::1\", \"speed\": 200000000000, \"mtu\": 4096, "
+                "\"state\": \"up\", \"type\": \"InfiniBand\", \"pci\": \"0000:c1:00.0\", "
+                "\"numa\": 0}",
+                &model);
+    ok(!fabric_model_facts(&model, 0, &facts), "of another NIC nothing is known");
+    ok(fabric_model_facts(&model, 2, &facts), "but of each of the list");
+    ok(facts.speed == 200000000000u && facts.mtu == 4096 && facts.numa == 0 &&
+           facts.state == NIC_UP,
+       "its numbers");
+    is_string(facts.texts[NIC_DRIVER], "mlx5_core", "its driver");
+    is_string(facts.texts[NIC_VENDOR], "0x02c9", "its vendor");
+    is_string(facts.texts[NIC_DEVICE], "0x101b", "its device");
+    is_string(facts.texts[NIC_ADDRESS], "fe80::1", "its address");
+    is_string(facts.texts[NIC_TYPE], "InfiniBand", "its type");
+    is_string(facts.texts[NIC_PCI], "0000:c1:00.0", "its PCI address");
+    fabric_model_fini(&model);
+    read_device("{}", &model);
+    ok(!fabric_model_facts(&model, 1, &facts) && model.devices_count == 0, "no facts, no memory");
+    fabric_model_fini(&model);
+    read_device("{\"state\": \"down\"}", &model);
+    ok(fabric_model_facts(&model, 1, &facts) && facts.state == NIC_DOWN && facts.speed == 0 &&
+           facts.numa == NIC_NUMA_UNKNOWN && facts.texts[NIC_PCI][0] == '\0',
+       "one fact, the others are unknown");
+    fabric_model_fini(&model);
+}
+
+static void test_wrong_devices(void)
+{
+    refuses_device("5", "nics[1]: \"device\" must be an object");
+    refuses_device("{\"spede\": 5}", "nics[1].device: \"spede\" is unknown");
+    refuses_device("{\"driver\": 5}", "nics[1].device: \"driver\" must be a string");
+    refuses_device("{\"driver\": \"\"}",
+                   "nics[1].device: \"driver\" must have 1 to 63 printable characters");
+    refuses_device("{\"type\": \"a\\nb\"}",
+                   "nics[1].device: \"type\" must have 1 to 63 printable characters");
+    refuses_device(
+        "{\"address\": \"0123456789012345678901234567890123456789012345678901234567890123\"}",
+        "nics[1].device: \"address\" must have 1 to 63 printable characters");
+    refuses_device("{\"pci\": \"c1:00.0\"}",
+                   "nics[1].device: \"pci\" must be an address like 0000:c1:00.0");
+    refuses_device("{\"pci\": \"0000:C1:00.0\"}",
+                   "nics[1].device: \"pci\" must be an address like 0000:c1:00.0");
+    refuses_device("{\"speed\": \"200\"}", "nics[1].device: \"speed\" must be a whole number "
+                                           "from 1 to 9223372036854775807");
+    refuses_device("{\"speed\": 0}", "nics[1].device: \"speed\" must be a whole number from 1 to "
+                                     "9223372036854775807");
+    refuses_device("{\"mtu\": 4294967296}",
+                   "nics[1].device: \"mtu\" must be a whole number from 1 to 4294967295");
+    refuses_device("{\"numa\": -1}",
+                   "nics[1].device: \"numa\" must be a whole number from 0 to 65534");
+    refuses_device("{\"numa\": 65535}",
+                   "nics[1].device: \"numa\" must be a whole number from 0 to 65534");
+    refuses_device("{\"state\": \"\"}", "nics[1].device: \"state\" must be \"up\" or \"down\"");
+    refuses_device("{\"state\": 1}", "nics[1].device: \"state\" must be a string");
+}
+
 int main(void)
 {
     test_generated();
@@ -299,5 +387,7 @@ int main(void)
     test_slurm_addresses();
     test_infiniband();
     test_json();
+    test_devices();
+    test_wrong_devices();
     return done_testing();
 }

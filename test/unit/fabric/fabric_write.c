@@ -19,6 +19,15 @@ static const char *const texts[] = {
     "{\"name\": \"n1:b\", \"node\": \"n1\", \"switch\": \"b\", \"plane\": \"B\"},"
     "{\"nodes\": \"n4\", \"switch\": \"low \\\"1\\\"\", \"plane\": \"A\", \"down\": 9},"
     "{\"name\": \"a b\", \"node\": \"a b\", \"switch\": \"top\", \"plane\": \"A\"}]}",
+    "{\"switches\": [{\"name\": \"s\"}], \"nics\": ["
+    "{\"nodes\": \"n[1-3]\", \"switch\": \"s\", \"device\": {\"type\": \"Ethernet\", \"mtu\": 9000}},"
+    "{\"nodes\": \"n4\", \"switch\": \"s\"},"
+    "{\"name\": \"n1:b\", \"node\": \"n1\", \"switch\": \"s\", \"up\": 2, \"device\": {"
+    "\"driver\": \"a \\\"b\\\"\", \"vendor\": \"0x02c9\", \"device\": \"0x101b\", \"address\": \"x:1\","
+    "\"speed\": 400000000000, \"mtu\": 4096, \"state\": \"up\", \"type\": \"Ethernet\","
+    "\"pci\": \"0000:c1:00.0\", \"numa\": 7}},"
+    "{\"nodes\": \"n5\", \"switch\": \"s\", \"device\": {\"state\": \"down\"}},"
+    "{\"nodes\": \"n6\", \"switch\": \"s\", \"device\": {\"numa\": 0}}]}",
 };
 
 static void read_one(const char *text, struct fabric_model *model)
@@ -41,12 +50,25 @@ static bool same_vertex(const struct fabric_model *a, const struct fabric_model 
                   fabric_model_name(b, b->nodes[other->node])) == 0;
 }
 
+static bool same_facts(const struct fabric_model *a, const struct fabric_model *b, uint32_t i)
+{
+    struct nic_facts one, other;
+    bool is_known = fabric_model_facts(a, i, &one);
+
+    if (fabric_model_facts(b, i, &other) != is_known)
+        return false;
+    if (!is_known)
+        return true;
+    return memcmp(one.texts, other.texts, sizeof(one.texts)) == 0 && one.speed == other.speed &&
+           one.mtu == other.mtu && one.numa == other.numa && one.state == other.state;
+}
+
 static uint32_t count_differences(const struct fabric_model *a, const struct fabric_model *b)
 {
     uint32_t count = a->switches_count != b->switches_count;
 
     for (uint32_t i = 0; i < a->vertices_count; i++) {
-        count += !same_vertex(a, b, i);
+        count += !same_vertex(a, b, i) + !same_facts(a, b, i);
         for (uint32_t j = 0; j < a->vertices_count; j++)
             count += fabric_model_cost(a, i, j) != fabric_model_cost(b, i, j);
     }
@@ -86,6 +108,35 @@ static void test_written(void)
     fabric_model_fini(&model);
 }
 
+/* Only NICs of which the same is known share an entry. */
+static void test_facts(void)
+{
+    struct fabric_model model, part;
+    struct nic_facts facts;
+    struct buffer text = {0};
+    uint8_t nodes[8] = {0};
+
+    read_one(texts[3], &model);
+    fabric_write_json(&model, &text);
+    has_string(buffer_string(&text), "{\"nodes\": \"n[1-3]\"", "three alike are one entry");
+    has_string(buffer_string(&text), "{\"nodes\": \"n4\"", "one without facts another");
+    has_string(buffer_string(&text),
+               "\"device\": {\"driver\": \"a \\\"b\\\"\", \"vendor\": \"0x02c9\", \"device\": "
+               "\"0x101b\", \"address\": \"x:1\", \"speed\": 400000000000, \"mtu\": 4096, "
+               "\"state\": \"up\", \"type\": \"Ethernet\", \"pci\": \"0000:c1:00.0\", "
+               "\"numa\": 7}",
+               "all facts are written");
+    nodes[fabric_model_find_node(&model, "n4")] = 1;
+    nodes[fabric_model_find_node(&model, "n6")] = 1;
+    fabric_model_part(&model, nodes, &part);
+    ok(part.vertices_count == 2 && !fabric_model_facts(&part, 0, &facts) &&
+           fabric_model_facts(&part, 1, &facts) && facts.numa == 0 && facts.mtu == 0,
+       "a part has the facts of its NICs");
+    fabric_model_fini(&part);
+    fabric_model_fini(&model);
+    buffer_fini(&text);
+}
+
 static void test_part(void)
 {
     struct fabric_model model, part;
@@ -122,5 +173,6 @@ int main(void)
 {
     test_written();
     test_part();
+    test_facts();
     return done_testing();
 }

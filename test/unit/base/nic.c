@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is known of NICs, and how what libfabric and hwloc say is joined: base/nic.c. */
+#include "config.h"
+
+#include "base/nic.h"
+
+#include <string.h>
+
+#include "test/support/tap.h"
+
+static struct nic make(enum nic_kind kind, const char *name, const char *pci, uint64_t speed)
+{
+    struct nic nic = {.kind = kind};
+
+    nic_facts_init(&nic.facts);
+    nic_text_set(nic.name, sizeof(nic.name), name);
+    nic_text_set(nic.facts.texts[NIC_PCI], NIC_TEXT_BYTES, pci);
+    nic.facts.speed = speed;
+    return nic;
+}
+
+static void test_texts(void)
+{
+    char text[8];
+
+    nic_text_set(text, sizeof(text), "a\tb\xff\n");
+    is_string(text, "a b", "characters that are no text become blanks, and none at the end");
+    nic_text_set(text, sizeof(text), "0123456789");
+    is_string(text, "0123456", "what has room");
+    nic_text_set(text, sizeof(text), NULL);
+    is_string(text, "", "nothing");
+    ok(nic_text_is_valid("mlx5 0") && !nic_text_is_valid("") && !nic_text_is_valid("a ") &&
+           !nic_text_is_valid("a\x01"),
+       "what is kept as it is");
+}
+
+static void test_pci(void)
+{
+    static const char *const wrong[] = {"",
+                                        "c1:00.0",
+                                        "0000:c1:00.8",
+                                        "0000:c1:20.0",
+                                        "0000:C1:00.0",
+                                        "0000:c1:0.0",
+                                        "0000:c1:00.0 ",
+                                        "0x00:c1:00.0",
+                                        "000000000:c1:00.0"};
+    struct nic_facts facts;
+
+    nic_facts_init(&facts);
+    nic_pci_set(&facts, 0, 0xc1, 0x1f, 7);
+    is_string(facts.texts[NIC_PCI], "0000:c1:1f.7", "a PCI address");
+    ok(nic_pci_is_valid(facts.texts[NIC_PCI]), "is one");
+    ok(nic_pci_is_valid("10000:00:02.0"), "also in a domain of five digits");
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+        ok(!nic_pci_is_valid(wrong[i]), "'%s' is none", wrong[i]);
+}
+
+static void test_facts(void)
+{
+    struct nic_facts facts, others;
+
+    nic_facts_init(&facts);
+    ok(!nic_facts_known(&facts), "nothing is known");
+    nic_facts_init(&others);
+    others.numa = 0;
+    ok(nic_facts_known(&others), "NUMA node 0 is a fact");
+    others.mtu = 1500;
+    others.state = NIC_DOWN;
+    nic_text_set(others.texts[NIC_DRIVER], NIC_TEXT_BYTES, "other");
+    nic_text_set(facts.texts[NIC_DRIVER], NIC_TEXT_BYTES, "own");
+    facts.state = NIC_UP;
+    nic_facts_fill(&facts, &others);
+    is_string(facts.texts[NIC_DRIVER], "own", "what is known stays");
+    ok(facts.state == NIC_UP && facts.numa == 0 && facts.mtu == 1500 && facts.speed == 0,
+       "what is not is filled");
+}
+
+/* A card of libfabric's is both verbs device and interface of hwloc's; eth0 is another. */
+static void test_joined(void)
+{
+    struct nic_list libfabric = {.items = NULL}, hwloc = {.items = NULL}, list;
+    struct nic nic = make(NIC_OF_LIBFABRIC, "mlx5_10", "0000:c1:00.0", 200);
+
+    nic_list_add(&libfabric, &nic);
+    nic = make(NIC_OF_LIBFABRIC, "mlx5_2", "0000:41:00.0", 0);
+    nic_list_add(&libfabric, &nic);
+    nic = make(NIC_OF_LIBFABRIC, "mlx5_10-dgram", "0000:c1:00.0", 5);
+    nic_text_set(nic.fabric, sizeof(nic.fabric), "IB-0xfe80000000000000");
+    nic.facts.mtu = 4096;
+    nic_list_add(&libfabric, &nic);
+    nic = make(NIC_OF_LIBFABRIC, "hsn0", "", 0);
+    nic_list_add(&libfabric, &nic);
+    nic = make(NIC_INTERFACE, "ib0", "0000:c1:00.0", 1);
+    nic.facts.numa = 1;
+    nic_text_set(nic.facts.texts[NIC_ADDRESS], NIC_TEXT_BYTES, "of-ib0");
+    nic_list_add(&hwloc, &nic);
+    nic = make(NIC_VERBS, "mlx5_10", "0000:c1:00.0", 2);
+    nic_text_set(nic.facts.texts[NIC_ADDRESS], NIC_TEXT_BYTES, "of-mlx5_10");
+    nic_list_add(&hwloc, &nic);
+    nic = make(NIC_INTERFACE, "hsn0", "0000:21:00.0", 100);
+    nic_list_add(&hwloc, &nic);
+    nic = make(NIC_INTERFACE, "eth0", "0000:00:03.0", 1);
+    nic_list_add(&hwloc, &nic);
+    nic_list_join(&libfabric, &hwloc, &list);
+    is_uint(list.count, 3, "libfabric's NICs, each once");
+    is_string(list.items[0].name, "hsn0", "sorted by name");
+    ok(strcmp(list.items[1].name, "mlx5_2") == 0 && strcmp(list.items[2].name, "mlx5_10") == 0,
+       "2 before 10");
+    ok(list.items[2].facts.speed == 200 && list.items[2].facts.mtu == 4096 &&
+           strcmp(list.items[2].fabric, "IB-0xfe80000000000000") == 0,
+       "a further description fills the first");
+    ok(list.items[2].facts.numa == 1, "what hwloc knows of its PCI address is joined");
+    is_string(list.items[2].facts.texts[NIC_ADDRESS], "of-mlx5_10", "that of its name first");
+    is_string(list.items[0].facts.texts[NIC_PCI], "0000:21:00.0", "without one by its name");
+    ok(list.items[0].facts.speed == 100 && list.items[1].facts.speed == 0, "and no other");
+    nic_list_fini(&list);
+    nic_list_fini(&libfabric);
+    nic_list_fini(&hwloc);
+}
+
+static void test_interfaces(void)
+{
+    struct nic_list none = {.items = NULL}, hwloc = {.items = NULL}, list;
+    struct nic nic = make(NIC_INTERFACE, "eth1", "0000:01:00.1", 1);
+
+    nic.facts.state = NIC_UP;
+    nic_list_add(&hwloc, &nic);
+    nic = make(NIC_INTERFACE, "eth0", "0000:01:00.0", 1);
+    nic.facts.state = NIC_DOWN;
+    nic_list_add(&hwloc, &nic);
+    nic = make(NIC_VERBS, "rocep1", "0000:01:00.1", 1);
+    nic_list_add(&hwloc, &nic);
+    nic = make(NIC_VERBS, "qib0", "0000:02:00.0", 1);
+    nic_list_add(&hwloc, &nic);
+    nic = make(NIC_INTERFACE, "bond0", "", 1);
+    nic_list_add(&hwloc, &nic);
+    nic_list_join(&none, &hwloc, &list);
+    ok(list.count == 2 && strcmp(list.items[0].name, "eth1") == 0 &&
+           strcmp(list.items[1].name, "qib0") == 0,
+       "without libfabric's: interfaces that are up, verbs devices without one, all with PCI");
+    nic_list_fini(&list);
+    nic_list_join(&none, &none, &list);
+    is_uint(list.count, 0, "no NIC");
+    for (uint32_t i = 0; i < NIC_LIST_MAX + 5; i++)
+        nic_list_add(&list, &nic);
+    is_uint(list.count, NIC_LIST_MAX, "and not more than a limit");
+    nic_list_fini(&list);
+    nic_list_fini(&hwloc);
+}
+
+int main(void)
+{
+    test_texts();
+    test_pci();
+    test_facts();
+    test_joined();
+    test_interfaces();
+    return done_testing();
+}
