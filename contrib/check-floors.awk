@@ -30,7 +30,7 @@ BEGIN {
     only["^event2/|^event\\.h"]       = "^fabric/loop\\.c$|^pmix/host_loop\\.c$"
     only["^openssl/"]                 = "^fabric/|^contrib/bench/|^test/"
     only["^hwloc"]                    = "^fabric/|^test/"
-    only["^rdma/"]                    = "^fabric/"
+    only["^rdma/"]                    = "^fabric/|^test/"
     only["^pmix"]                     = "^pmix/host|^pmix/fence_client\\.c$|^contrib/bench/|^test/"
     only["^PMI"]                      = "^pmix/host|^contrib/bench/"
     only["^zstd"]                     = "^fabric/|^launch/|^test/"

@@ -19,6 +19,8 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 
+#include "fabric/ofi_nic.h"
+
 #define API_VERSION    FI_VERSION(1, 14)
 #define RECEIVES_MAX   64
 #define ENTRIES_MAX    16
@@ -388,4 +390,5 @@ __attribute__((visibility("default"))) const struct ofi_table ofi_table = {
     .fd = ofi_fd,
     .progress = ofi_progress,
     .may_wait = ofi_may_wait,
+    .nics = ofi_nic_read,
 };

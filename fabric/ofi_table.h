@@ -15,8 +15,9 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/nic.h"
 
-#define OFI_ABI               1
+#define OFI_ABI               2
 #define OFI_NAME_BYTES_MAX    256         /* of an endpoint's address */
 #define OFI_MESSAGE_BYTES_MAX (16 * 1024) /* what the providers send eagerly */
 #define OFI_SENDS_MAX         64          /* under way at once */
@@ -58,6 +59,9 @@ struct ofi_table {
     int (*progress)(struct ofi *ofi);
     /* 1 if fd may be waited for now; 0: call progress again first. */
     int (*may_wait)(struct ofi *ofi);
+    /* Adds the NICs that providers describe, each perhaps several times.  Needs no endpoint, and costs as much as opening
+     * one.  -EIO. */
+    int (*nics)(struct nic_list *list, struct error *error);
 };
 
 #endif
