@@ -5,21 +5,15 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/memory.h"
+#include "launch/cli/verb/node_run.h"
 #include "launch/exec/pair_worker.h"
-#include "launch/exec/task_worker.h"
-#include "launch/proto/exit_status.h"
 
 /* ---- What the processes print ---- */
 
@@ -185,76 +179,26 @@ uint32_t pair_matrix_slowest(const struct pair_matrix *matrix, bool is_latency, 
 
 /* ---- The run ---- */
 
-/* It ends with this process, however that ends. */
-static void execute(const struct pair_matrix_run *run, int out_fd, pid_t parent)
-{
-    static const char *const words[] = {"--per-node", "1",    "--mpi", "pmi1",
-                                        "--stdin",    "none", "--"};
-    size_t words_count = sizeof(words) / sizeof(words[0]), count = 0;
-    const char **argv =
-        memory_allocate((words_count + (size_t)run->options_count + 8) * sizeof(*argv));
-
-    argv[count++] = "banyan";
-    argv[count++] = "run";
-    for (int i = 0; i < run->options_count; i++)
-        argv[count++] = run->options[i];
-    for (size_t i = 0; i < words_count; i++)
-        argv[count++] = words[i];
-    argv[count++] = TASK_WORKER_PROGRAM;
-    argv[count++] = PAIR_WORKER_WORD;
-    argv[count++] = memory_printf("%" PRIu64, run->bytes);
-    argv[count++] = memory_printf("%" PRIu32, run->repeats);
-    if (run->provider != NULL)
-        argv[count++] = run->provider;
-    argv[count] = NULL;
-    prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
-    if (getppid() != parent)
-        _exit(EXIT_STATUS_FAILED);
-    if (dup2(out_fd, STDOUT_FILENO) >= 0)
-        execv("/proc/self/exe", (char *const *)(uintptr_t)argv);
-    fprintf(stderr, "banyan: cannot start banyan run: %s\n", strerror(errno));
-    _exit(EXIT_STATUS_FAILED);
-}
-
-static int read_all(int fd, struct buffer *out)
-{
-    ssize_t got;
-
-    do {
-        got = read(fd, buffer_reserve(out, 65536), 65536);
-        if (got > 0)
-            buffer_commit(out, (size_t)got);
-    } while (got > 0 || (got < 0 && errno == EINTR));
-    return got < 0 ? -errno : 0;
-}
-
 int pair_matrix_measure(const struct pair_matrix_run *run, struct pair_matrix *ret_matrix,
                         struct error *error)
 {
+    char *bytes = memory_printf("%" PRIu64, run->bytes);
+    char *repeats = memory_printf("%" PRIu32, run->repeats);
+    const char *const words[] = {PAIR_WORKER_WORD, bytes, repeats, run->provider, NULL};
+    const struct node_run all = {.options = run->options,
+                                 .options_count = run->options_count,
+                                 .mpi = "pmi1",
+                                 .words = words,
+                                 .what = "measure"};
     struct buffer lines = {0};
-    int ends[2], status = 0, rc;
-    pid_t parent = getpid(), pid;
+    int rc;
 
     assert(run->bytes > 0 && run->repeats > 0);
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return error_set(error, -errno, "cannot make a pipe: %s", strerror(errno));
-    pid = fork();
-    if (pid == 0)
-        execute(run, ends[1], parent);
-    close(ends[1]);
-    rc = pid < 0 ? -errno : read_all(ends[0], &lines);
-    close(ends[0]);
-    while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (rc < 0)
-        error_set(error, rc, "cannot start banyan run: %s", strerror(-rc));
-    else if (WIFSIGNALED(status))
-        rc = error_set(error, -ECANCELED, "cannot measure: signal %d has ended banyan run",
-                       WTERMSIG(status));
-    else if (status != 0)
-        rc = WEXITSTATUS(status);
-    else
+    rc = node_run_read(&all, &lines, error);
+    if (rc == 0)
         rc = pair_matrix_take(buffer_string(&lines), ret_matrix, error);
     buffer_fini(&lines);
+    free(bytes);
+    free(repeats);
     return rc;
 }
