@@ -18,6 +18,7 @@
 #include "launch/proto/exit_status.h"
 #include "launch/start/one_shot.h"
 #include "launch/exec/build_tree.h"
+#include "launch/exec/nic_worker.h"
 #include "launch/exec/pair_worker.h"
 #include "launch/exec/process_title.h"
 #include "launch/exec/session.h"
@@ -130,6 +131,8 @@ static int run_option(int argc, char **argv)
         return pair_worker_run(argc - 2, argv + 2);
     if (argc > 2)
         return usage_error("unknown argument: ", argv[2]);
+    if (strcmp(argv[1], NIC_WORKER_WORD) == 0)
+        return nic_worker_run();
     if (strcmp(argv[1], "--examine") == 0)
         return doctor_examine();
     if (strcmp(argv[1], TASK_WORKER_WORD) == 0)

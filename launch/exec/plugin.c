@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
 #include "base/log.h"
@@ -70,6 +71,15 @@ const struct ofi_table *plugin_fabric_ofi(struct error *error)
     if (!opened)
         opened = open_table("fabric_ofi", "ofi_table", OFI_ABI, "the libfabric plugin", error);
     return opened;
+}
+
+int plugin_has_fabric_ofi(void)
+{
+    char *path = find_object("fabric_ofi");
+    int is_there = access(path, F_OK) == 0;
+
+    free(path);
+    return is_there;
 }
 
 /* A path without a slash would be looked for in directories of the system. */

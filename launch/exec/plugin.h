@@ -20,6 +20,8 @@ const struct host_table *plugin_pmix_host(struct error *error);
 const struct fence_client_table *plugin_pmix_client(struct error *error);
 /* libfabric's endpoint; its opening alone may take 0.2 s. */
 const struct ofi_table *plugin_fabric_ofi(struct error *error);
+/* Is it there to be opened? */
+int plugin_has_fabric_ofi(void);
 /* A shared object of the user; the error names it. */
 const struct banyan_collective *plugin_collective(const char *path, struct error *error);
 

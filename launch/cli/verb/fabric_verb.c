@@ -15,6 +15,7 @@
 #include "launch/cli/request/request_fabric.h"
 #include "launch/cli/request/request_shape.h"
 #include "launch/cli/verb/fabric_measure.h"
+#include "launch/cli/verb/fabric_nics.h"
 #include "launch/cli/verb/fabric_report.h"
 #include "launch/exec/pair_worker.h"
 #include "launch/exec/session_about.h"
@@ -33,6 +34,7 @@ struct fabric_settings {
     struct option_list nodes;
     int json;
     int measure;
+    int nics;
     const char *fabric;
     uint32_t size;
     uint32_t repeat;
@@ -100,6 +102,13 @@ static const struct option_rule fabric_rules[] = {
      .maximum = PAIR_WORKER_REPEATS_MAX,
      .help = "round trips of a pair of nodes, and a few transfers; the shortest counts "
              "(default: 20)"},
+    {.kind = OPTION_HEADING, .help = "Reading the NICs"},
+    {.kind = OPTION_FLAG,
+     .name = "nics",
+     FIELD(nics),
+     .help = "ask libfabric and hwloc on each node which NICs it has, and print a description with "
+             "them, below the switches that --topology gives their nodes, or one; what follows -- "
+             "are options of banyan run that choose the nodes"},
     OPTION_ROWS_ABOUT(struct fabric_settings, help, version)};
 
 const struct option_rule *fabric_verb_rules(void)
@@ -110,7 +119,9 @@ const struct option_rule *fabric_verb_rules(void)
 void fabric_verb_help(struct buffer *out)
 {
     buffer_append_string(out, "Usage: banyan fabric [OPTIONS]\n"
-                              "       banyan fabric --measure [OPTIONS] [-- OPTIONS OF RUN]\n\n"
+                              "       banyan fabric --measure [OPTIONS] [-- OPTIONS OF RUN]\n"
+                              "       banyan fabric --nics [--topology FILE|SHAPE] [-- OPTIONS OF "
+                              "RUN]\n\n"
                               "Shows the network between nodes as its switches are described, and "
                               "what paths\nthrough it cost: one for each link, unless the "
                               "description has costs.\n");
@@ -259,6 +270,15 @@ static int show_fabric(const struct fabric_settings *settings, const struct requ
 
 /* ---- Measuring ---- */
 
+static int check_run_options(int argc, char *const *argv, const char *option, struct error *error)
+{
+    if (argc > 0 && argv[0][0] != '-')
+        return error_set(error, -EINVAL,
+                         "'%.80s' is no option of banyan run, which alone follow --%s --", argv[0],
+                         option);
+    return 0;
+}
+
 static int measure(const struct fabric_settings *settings, int argc, char *const *argv,
                    struct buffer *out, struct error *error)
 {
@@ -276,15 +296,60 @@ static int measure(const struct fabric_settings *settings, int argc, char *const
         return error_set(error, -EINVAL,
                          "options --measure and --instance cannot be used together: to measure "
                          "between an instance's nodes, give --instance after --measure --");
-    if (argc > 0 && argv[0][0] != '-')
-        return error_set(error, -EINVAL,
-                         "'%.80s' is no option of banyan run, which alone follow --measure --",
-                         argv[0]);
+    if (check_run_options(argc, argv, "measure", error) < 0)
+        return -EINVAL;
     if (settings->fabric != NULL && request_fabric_provider(settings->fabric, &wanted.provider) < 0)
         return error_set(error, -EINVAL,
                          "option --fabric: '%.80s' is not one of tcp, ofi, ofi:PROVIDER",
                          settings->fabric);
     return fabric_measure_run(&wanted, out, error);
+}
+
+/* ---- Reading the NICs ---- */
+
+static const char *other_than_nics(const struct fabric_settings *settings)
+{
+    const struct {
+        const char *name;
+        int is_given;
+    } options[] = {{"measure", settings->measure > 0},
+                   {"fabric", settings->fabric != NULL},
+                   {"size", settings->size > 0},
+                   {"repeat", settings->repeat > 0},
+                   {"instance", settings->instance != NULL},
+                   {"from", settings->from != NULL},
+                   {"to", settings->to != NULL},
+                   {"matrix", settings->matrix > 0},
+                   {"nodes", settings->nodes.count > 0},
+                   {"json", settings->json > 0}};
+
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+        if (options[i].is_given)
+            return options[i].name;
+    }
+    return NULL;
+}
+
+static int read_nics(const struct fabric_settings *settings, int argc, char *const *argv,
+                     const struct request_ops *ops, struct buffer *out, struct error *error)
+{
+    struct fabric_model topology = {.switches = NULL};
+    const char *other = other_than_nics(settings);
+    int rc;
+
+    if (other != NULL)
+        return error_set(error, -EINVAL, "options --nics and --%s cannot be used together%s", other,
+                         strcmp(other, "instance") == 0
+                             ? ": for an instance's nodes, give --instance after --nics --"
+                             : "");
+    rc = check_run_options(argc, argv, "nics", error);
+    if (rc == 0 && settings->topology != NULL)
+        rc = request_shape_read("--topology", settings->topology, ops, &topology, error);
+    if (rc == 0)
+        rc = fabric_nics_run((const char *const *)argv, argc,
+                             settings->topology != NULL ? &topology : NULL, out, error);
+    fabric_model_fini(&topology);
+    return rc;
 }
 
 int fabric_verb(int argc, char *const *argv, const struct request_ops *ops, struct buffer *out,
@@ -298,6 +363,8 @@ int fabric_verb(int argc, char *const *argv, const struct request_ops *ops, stru
         fabric_verb_help(out);
     else if (rc == 0 && settings.version > 0)
         options_version(out);
+    else if (rc == 0 && settings.nics > 0)
+        rc = read_nics(&settings, argc - next, argv + next, ops, out, error);
     else if (rc == 0 && settings.measure > 0)
         rc = measure(&settings, argc - next, argv + next, out, error);
     else if (rc == 0 && (settings.size > 0 || settings.repeat > 0 || settings.fabric != NULL))

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "config.h"
+
+#include "launch/exec/nic_worker.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fabric/nic_read.h"
+#include "launch/exec/plugin.h"
+#include "launch/proto/exit_status.h"
+#include "launch/proto/nic_line.h"
+
+/* Where the plugin is not installed there is no libfabric to ask. */
+static int ask_libfabric(struct nic_list *list, struct error *error)
+{
+    const struct ofi_table *table;
+    int rc;
+
+    if (!plugin_has_fabric_ofi())
+        return 0;
+    table = plugin_fabric_ofi(error);
+    rc = table != NULL ? table->nics(list, error) : error->code;
+    nic_read_drop_virtual(NIC_READ_CLASS, list);
+    return rc;
+}
+
+static int read_nics(struct nic_list *ret_list, struct error *error)
+{
+    struct nic_list libfabric = {.items = NULL}, hwloc = {.items = NULL};
+    int rc = ask_libfabric(&libfabric, error);
+
+    if (rc == 0)
+        rc = nic_read(&hwloc, error);
+    if (rc == 0)
+        nic_list_join(&libfabric, &hwloc, ret_list);
+    nic_list_fini(&libfabric);
+    nic_list_fini(&hwloc);
+    return rc;
+}
+
+static void print_lines(uint32_t rank, const char *node, struct buffer *out)
+{
+    struct nic_list list = {.items = NULL};
+    struct error error = ERROR_NONE;
+
+    nic_line_print_text(NIC_LINE_NODE, rank, node, out);
+    if (read_nics(&list, &error) < 0)
+        nic_line_print_text(NIC_LINE_FAIL, rank, error.text, out);
+    for (uint32_t i = 0; i < list.count; i++)
+        nic_line_print_nic(rank, &list.items[i], out);
+    nic_list_fini(&list);
+}
+
+/* From here on what libraries print to standard output goes to standard error; the lines go to what is returned, or NULL. */
+static FILE *take_output(void)
+{
+    int fd = dup(STDOUT_FILENO);
+
+    if (fd < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        return NULL;
+    return fdopen(fd, "w");
+}
+
+int nic_worker_run(void)
+{
+    const char *node = getenv("BANYAN_NODE"), *rank = getenv("BANYAN_RANK");
+    struct buffer out = {0};
+    FILE *file;
+    int failed;
+
+    if (node == NULL || rank == NULL) {
+        fprintf(stderr, "banyan: %s is for processes of banyan fabric --nics\n", NIC_WORKER_WORD);
+        return EXIT_STATUS_FAILED;
+    }
+    file = take_output();
+    print_lines((uint32_t)strtoul(rank, NULL, 10), node, &out);
+    failed = file == NULL || fwrite(out.data, 1, out.length_bytes, file) != out.length_bytes ||
+             fclose(file) != 0;
+    if (failed)
+        fprintf(stderr, "banyan: cannot write: %s\n", strerror(errno));
+    buffer_fini(&out);
+    return failed ? EXIT_STATUS_FAILED : EXIT_SUCCESS;
+}
