@@ -20,7 +20,8 @@ int host_fabric_planes(const struct pmi_fabric_facts *facts, pmix_value_t *ret_v
 int host_fabric_costs(const struct pmi_fabric_facts *facts, pmix_value_t *ret_value);
 /* An array of PMIX_FABRIC_DEVICE, each an array of PMIX_DEVICE_ID, the name of the NIC, and its PMIX_FABRIC_DEVICE_NAME,
  * PMIX_FABRIC_DEVICE_INDEX, PMIX_HOSTNAME, PMIX_FABRIC_SWITCH, PMIX_FABRIC_PLANE and
- * PMIX_FABRIC_DEVICE_COORDINATES. */
+ * PMIX_FABRIC_DEVICE_COORDINATES, and of those that are known: _VENDOR, _VENDORID, _DRIVER, _ADDRESS, _SPEED, _MTU, _STATE,
+ * _TYPE, _BUS_TYPE and _PCI_DEVID. */
 int host_fabric_devices(const struct pmi_fabric_facts *facts, pmix_value_t *ret_value);
 /* The one device in it, as such an array. */
 int host_fabric_device(const struct pmi_fabric_facts *facts, pmix_value_t *ret_value);

@@ -4,7 +4,7 @@
  * root alone has a model of it; an answer is about one network plane, and has what was asked for: nothing beside
  * the numbers, some rows of the matrix of costs, or some devices (NICs).  Devices of a plane are numbered from 0.
  *
- * Cost: two bytes for each cost, and the names of each device.
+ * Cost: two bytes for each cost, and the names and what else is known of each device.
  */
 #ifndef PMIX_PMI_FABRIC_H
 #define PMIX_PMI_FABRIC_H
@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/buffer.h"
+#include "base/nic.h"
 #include "base/wire.h"
 
 #define PMI_FABRIC_ALL         UINT32_MAX /* every device of the plane */
@@ -47,6 +48,7 @@ struct pmi_fabric_device {
     char *switch_name; /* it is connected to */
     uint16_t up;       /* cost of the link to that, and from it */
     uint16_t down;
+    struct nic_facts *facts; /* what is known of it; NULL: nothing */
 };
 
 /* Owns all that it points to. */

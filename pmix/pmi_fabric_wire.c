@@ -10,7 +10,7 @@
 
 /* Of what is encoded for each: no more memory is taken than the message itself has bytes for. */
 #define PLANE_BYTES_MIN  1u
-#define DEVICE_BYTES_MIN 8u
+#define DEVICE_BYTES_MIN 9u
 #define ROW_BYTES_MIN    4u
 #define PARTS_ALL        (PMI_FABRIC_COSTS | PMI_FABRIC_DEVICES)
 
@@ -58,12 +58,64 @@ void pmi_fabric_facts_fini(struct pmi_fabric_facts *facts)
         free(facts->list[i].name);
         free(facts->list[i].node);
         free(facts->list[i].switch_name);
+        free(facts->list[i].facts);
     }
     free(facts->planes);
     free(facts->list);
     free(facts->rows);
     free(facts->costs);
     *facts = (struct pmi_fabric_facts){.planes = NULL};
+}
+
+static void put_facts(const struct nic_facts *facts, struct buffer *out)
+{
+    wire_put_u8(out, facts != NULL);
+    if (facts == NULL)
+        return;
+    for (int i = 0; i < NIC_TEXT_COUNT; i++)
+        wire_put_string(out, facts->texts[i]);
+    wire_put_varint(out, facts->speed);
+    wire_put_varint(out, facts->mtu);
+    wire_put_u16(out, facts->numa);
+    wire_put_u8(out, facts->state);
+}
+
+/* The number of elements that follow, each of at least element_bytes. */
+static uint32_t get_count(struct wire_reader *reader, size_t element_bytes)
+{
+    return (uint32_t)wire_get_varint_max(reader, wire_left(reader) / element_bytes);
+}
+
+static uint32_t get_number(struct wire_reader *reader)
+{
+    return (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
+}
+
+/* NULL: nothing is known. */
+static struct nic_facts *get_facts(struct wire_reader *reader)
+{
+    uint8_t is_known = wire_get_u8(reader);
+    struct nic_facts *facts;
+
+    if (is_known > 1)
+        wire_fail(reader);
+    if (is_known != 1)
+        return NULL;
+    facts = memory_allocate_zeroed(sizeof(*facts));
+    for (int i = 0; i < NIC_TEXT_COUNT; i++) {
+        wire_get_string_into(reader, facts->texts[i], NIC_TEXT_BYTES);
+        if (facts->texts[i][0] != '\0' && !nic_text_is_valid(facts->texts[i]))
+            wire_fail(reader);
+    }
+    if (facts->texts[NIC_PCI][0] != '\0' && !nic_pci_is_valid(facts->texts[NIC_PCI]))
+        wire_fail(reader);
+    facts->speed = wire_get_varint_max(reader, INT64_MAX);
+    facts->mtu = get_number(reader);
+    facts->numa = wire_get_u16(reader);
+    facts->state = wire_get_u8(reader);
+    if (facts->state >= NIC_STATE_COUNT)
+        wire_fail(reader);
+    return facts;
 }
 
 void pmi_fabric_facts_encode(const struct pmi_fabric_facts *facts, struct buffer *out)
@@ -87,6 +139,7 @@ void pmi_fabric_facts_encode(const struct pmi_fabric_facts *facts, struct buffer
         wire_put_u16(out, facts->list[i].down);
         for (uint32_t j = 0; j < facts->dims; j++)
             wire_put_varint(out, facts->list[i].place[j]);
+        put_facts(facts->list[i].facts, out);
     }
     wire_put_varint(out, facts->rows_count);
     for (uint32_t i = 0; i < facts->rows_count; i++) {
@@ -94,17 +147,6 @@ void pmi_fabric_facts_encode(const struct pmi_fabric_facts *facts, struct buffer
         for (uint32_t column = 0; column < facts->devices; column++)
             wire_put_u16(out, facts->costs[(size_t)i * facts->devices + column]);
     }
-}
-
-/* The number of elements that follow, each of at least element_bytes. */
-static uint32_t get_count(struct wire_reader *reader, size_t element_bytes)
-{
-    return (uint32_t)wire_get_varint_max(reader, wire_left(reader) / element_bytes);
-}
-
-static uint32_t get_number(struct wire_reader *reader)
-{
-    return (uint32_t)wire_get_varint_max(reader, UINT32_MAX);
 }
 
 static void get_planes(struct wire_reader *reader, struct pmi_fabric_facts *facts)
@@ -134,6 +176,7 @@ static void get_list(struct wire_reader *reader, struct pmi_fabric_facts *facts)
         device->place = memory_allocate_zeroed(facts->dims * sizeof(*device->place));
         for (uint32_t j = 0; j < facts->dims; j++)
             device->place[j] = get_number(reader);
+        device->facts = get_facts(reader);
         if (device->index >= facts->devices)
             wire_fail(reader);
     }

@@ -124,6 +124,7 @@ static void add_devices(const struct fabric_model *model, const struct choice *c
     for (uint32_t i = 0; i < facts->list_count; i++) {
         uint32_t number = choice->meant[i];
         const struct fabric_vertex *vertex = &model->vertices[choice->vertices[number]];
+        struct nic_facts known;
 
         facts->list[i] = (struct pmi_fabric_device){
             .index = number,
@@ -135,6 +136,8 @@ static void add_devices(const struct fabric_model *model, const struct choice *c
             .up = vertex->link.up,
             .down = vertex->link.down,
         };
+        if (fabric_model_facts(model, choice->vertices[number], &known))
+            facts->list[i].facts = memory_copy(&known, sizeof(known));
     }
     free(numbers.switches);
     free(numbers.vertices);

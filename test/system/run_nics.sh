@@ -128,6 +128,56 @@ else
     skip "$reason"
 fi
 
+# ---- What PMIx clients see ----
+
+program=$top_builddir/test/tool/pmix_fabric
+known=" vndr=0x15b3 vendid=0x101b driver=mlx5_core addr=fe80::1 speed=200000000000 mtu=4096 state=UP type=InfiniBand"
+known="$known btyp=PCI pcidevid=0000:c1:00:00"
+with_pmix() {
+    cat >"$scratch/pmix" <<'END'
+{"switches": [{"name": "s"}],
+ "nics": [{"name": "v1:x", "node": "v1", "switch": "s", "device": {"driver": "mlx5_core", "vendor": "0x15b3",
+           "device": "0x101b", "address": "fe80::1", "speed": 200000000000, "mtu": 4096, "state": "up",
+           "type": "InfiniBand", "pci": "0000:c1:00.0", "numa": 1}},
+          {"name": "v2:x", "node": "v2", "switch": "s", "device": {"state": "down"}},
+          {"name": "v2:y", "node": "v2", "switch": "s"}]}
+END
+    run_client --virtual-nodes 2 -n 2 --per-node 1 --fabric-topology "$scratch/pmix" -- r1:ask:pmix.fab.devs \
+        "r1:ask:pmix.fabdev;pmix.hname=v1" fence
+    is "$status:$out" "0:pmix.fab.devs: 3
+pmix.fabdev: v1:x v1:x 0 v1 s  at:0.0$known
+pmix.fabdev: v2:x v2:x 1 v2 s  at:0.1 state=DOWN
+pmix.fabdev: v2:y v2:y 2 v2 s  at:0.2
+ask: SUCCESS
+pmix.fabdev: v1:x v1:x 0 v1 s  at:0.0$known
+ask: SUCCESS" "a query of the devices has what the description knows of each"
+    is "$err" "" "without a warning"
+}
+
+# An instance over the nodes that were asked.
+in_instance() {
+    local dir
+    described "the nodes of an instance" -- --virtual-nodes 2 "${xml[@]}"
+    dir=$("$banyan" start --daemonize --virtual-nodes 2 --fabric-topology "$scratch/nics" </dev/null)
+    run "$banyan" run --instance "$dir" --timeout 240 --mpi pmix -n 1 "$program" \
+        "ask:pmix.fabdev;pmix.fabdev.nm=v2:ib0" </dev/null
+    is "$status:$out" "0:pmix.fabdev: v2:ib0 v2:ib0 6 v2 network  at:0.6 vndr=0x15b3 vendid=0x101b addr=00:00:10:29 btyp=PCI pcidevid=0000:c1:00:00
+ask: SUCCESS" "what --nics has described is the fabric of an instance"
+    run "$banyan" fabric --topology "$dir/fabric.json"
+    is "$status-$(head -n 1 <<<"$out")" "0-8 NICs on 2 nodes, 1 level of switches" "whose file has it"
+    ok "with all that is known" cmp -s "$scratch/nics" "$dir/fabric.json"
+    run "$banyan" fabric --nics -- --instance "$dir" "${xml[@]}"
+    is "$status-$out" "0-$(cat "$scratch/nics")" "its nodes are asked like others"
+    run "$banyan" stop --instance "$dir"
+    nothing_left_within 30 none "nothing is left"
+}
+if [ -x "$program" ]; then
+    with_pmix
+    in_instance
+else
+    skip "pmix_fabric is not built"
+fi
+
 # ---- Wrong use ----
 
 for other in --measure "--fabric tcp" "--size 8" "--repeat 1" "--from a" "--to b" --matrix "--nodes n1" --json; do

@@ -59,11 +59,37 @@ static void print_place(const pmix_geometry_t *geometry)
         printf("%s%u", i > 0 ? "." : "", place->coord[i]);
 }
 
+/* What is known of the NIC itself: KEY=VALUE, after the key's common beginning. */
+static int print_known(const pmix_info_t *item)
+{
+    static const char beginning[] = PMIX_FABRIC_DEVICE ".";
+    const char *key = item->key + sizeof(beginning) - 1;
+
+    if (strncmp(item->key, beginning, sizeof(beginning) - 1) != 0 ||
+        PMIX_CHECK_KEY(item, PMIX_FABRIC_DEVICE_NAME) ||
+        PMIX_CHECK_KEY(item, PMIX_FABRIC_DEVICE_INDEX))
+        return 0;
+    if (item->value.type == PMIX_STRING)
+        printf(" %s=%s", key, item->value.data.string);
+    else if (item->value.type == PMIX_SIZE)
+        printf(" %s=%zu", key, item->value.data.size);
+    else if (item->value.type == PMIX_LINK_STATE)
+        printf(" %s=%s", key,
+               item->value.data.linkstate == PMIX_LINK_UP     ? "UP"
+               : item->value.data.linkstate == PMIX_LINK_DOWN ? "DOWN"
+                                                              : "?");
+    else
+        printf(" %s: type %d", key, (int)item->value.type);
+    return 1;
+}
+
 static void print_infos(const pmix_data_array_t *array)
 {
     const pmix_info_t *items = array->array;
 
     for (size_t i = 0; i < array->size; i++) {
+        if (print_known(&items[i]))
+            continue;
         if (items[i].value.type == PMIX_STRING)
             printf("%s%s", i > 0 ? " " : "", items[i].value.data.string);
         else if (items[i].value.type == PMIX_UINT32)

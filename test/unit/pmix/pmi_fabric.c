@@ -60,6 +60,11 @@ static void describe(struct pmi_fabric_facts *facts)
                                                 .up = 1,
                                                 .down = 2};
     facts->list[0].place = memory_copy(place, sizeof(place));
+    facts->list[0].facts = memory_allocate_zeroed(sizeof(*facts->list[0].facts));
+    *facts->list[0].facts =
+        (struct nic_facts){.speed = INT64_MAX, .mtu = 9000, .numa = 3, .state = NIC_DOWN};
+    nic_text_set(facts->list[0].facts->texts[NIC_DRIVER], NIC_TEXT_BYTES, "mlx5_core");
+    nic_pci_set(facts->list[0].facts, 0, 0xc1, 0, 0);
     facts->rows = memory_allocate_zeroed(2 * sizeof(*facts->rows));
     facts->rows[1] = 2;
     facts->costs = memory_copy(costs, sizeof(costs));
@@ -84,9 +89,52 @@ static void test_answer(void)
            taken.list[0].down == 2 && taken.list[0].place[1] == 300 &&
            strcmp(taken.list[0].switch_name, "s") == 0,
        "a device");
+    ok(taken.list[0].facts != NULL &&
+           memcmp(taken.list[0].facts, facts.list[0].facts, sizeof(*facts.list[0].facts)) == 0,
+       "what is known of it");
     ok(taken.rows_count == 2 && taken.rows[1] == 2 &&
            memcmp(taken.costs, facts.costs, 6 * sizeof(*facts.costs)) == 0,
        "and two rows");
+    pmi_fabric_facts_fini(&taken);
+    pmi_fabric_facts_fini(&facts);
+    buffer_fini(&text);
+}
+
+static void refused(const struct pmi_fabric_facts *facts, const char *name)
+{
+    struct pmi_fabric_facts taken = {.planes = NULL};
+    struct buffer text = {0};
+
+    pmi_fabric_facts_encode(facts, &text);
+    is_int(pmi_fabric_facts_decode(&taken, text.data, text.length_bytes), -EBADMSG, "%s", name);
+    buffer_fini(&text);
+}
+
+/* What cannot be known of a NIC. */
+static void test_wrong_facts(void)
+{
+    struct pmi_fabric_facts facts, taken = {.planes = NULL};
+    struct nic_facts *known;
+    struct buffer text = {0};
+
+    describe(&facts);
+    known = facts.list[0].facts;
+    known->speed = (uint64_t)INT64_MAX + 1;
+    refused(&facts, "a speed that is no number of bits");
+    known->speed = 0;
+    known->state = NIC_STATE_COUNT;
+    refused(&facts, "a state beyond the last");
+    known->state = NIC_UP;
+    known->texts[NIC_DRIVER][0] = '\n';
+    refused(&facts, "a text that is none");
+    known->texts[NIC_DRIVER][0] = 'm';
+    known->texts[NIC_PCI][0] = 'x';
+    refused(&facts, "a place that is none on the bus");
+    free(known);
+    facts.list[0].facts = NULL;
+    pmi_fabric_facts_encode(&facts, &text);
+    is_int(pmi_fabric_facts_decode(&taken, text.data, text.length_bytes), 0, "nothing is known");
+    ok(taken.list_count == 1 && taken.list[0].facts == NULL, "and nothing arrives");
     pmi_fabric_facts_fini(&taken);
     pmi_fabric_facts_fini(&facts);
     buffer_fini(&text);
@@ -121,5 +169,6 @@ int main(void)
     test_question();
     test_answer();
     test_wrong();
+    test_wrong_facts();
     return done_testing();
 }

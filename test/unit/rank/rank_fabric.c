@@ -15,7 +15,8 @@
 static const char text[] =
     "{\"switches\": [{\"name\": \"a\"}, {\"name\": \"b\"}],"
     "\"nics\": [{\"name\": \"a1\", \"node\": \"n1\", \"switch\": \"a\", \"plane\": \"A\", \"up\": 0},"
-    "{\"name\": \"a2\", \"node\": \"n2\", \"switch\": \"a\", \"plane\": \"A\", \"up\": 7},"
+    "{\"name\": \"a2\", \"node\": \"n2\", \"switch\": \"a\", \"plane\": \"A\", \"up\": 7,"
+    "\"device\": {\"type\": \"Ethernet\", \"speed\": 25000000000}},"
     "{\"name\": \"b2\", \"node\": \"n2\", \"switch\": \"b\", \"plane\": \"B\"},"
     "{\"name\": \"a2x\", \"node\": \"n2\", \"switch\": \"a\", \"plane\": \"A\", \"up\": 7},"
     "{\"name\": \"a3\", \"node\": \"n3\", \"switch\": \"a\", \"plane\": \"A\", \"up\": 7}]}";
@@ -82,7 +83,7 @@ static void test_rows(void)
 static void test_devices(void)
 {
     struct pmi_fabric_query query = {.parts = PMI_FABRIC_DEVICES, .device = PMI_FABRIC_ALL};
-    char name[] = "a2x";
+    char name[] = "a2x", other[] = "a2";
     struct pmi_fabric_facts facts;
 
     query.device_name = name;
@@ -92,6 +93,14 @@ static void test_devices(void)
        "with its number in the plane, node and switch");
     ok(facts.dims == 2 && facts.list[0].place[0] == 0 && facts.list[0].place[1] == 2,
        "and its place: the third on the first switch");
+    ok(facts.list_count == 1 && facts.list[0].facts == NULL, "nothing more is known of it");
+    pmi_fabric_facts_fini(&facts);
+    query.device_name = other;
+    is_int(ask(&query, &facts), 0, "another one");
+    ok(facts.list_count == 1 && facts.list[0].facts != NULL &&
+           facts.list[0].facts->speed == 25000000000u &&
+           strcmp(facts.list[0].facts->texts[NIC_TYPE], "Ethernet") == 0,
+       "with what the description knows");
     pmi_fabric_facts_fini(&facts);
     query.device_name = NULL;
     query.plane_index = 1;
