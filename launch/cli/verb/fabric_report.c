@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "base/memory.h"
+#include "fabric/topology/fabric_write.h"
 #include "launch/cli/option/json_text.h"
 
 #define SLOWEST_MAX 5u
@@ -152,6 +153,41 @@ void fabric_report_text(const struct fabric_model *model, struct buffer *out)
         report_matrix(model, out);
 }
 
+/* As in a description. */
+static json_t *facts_json(const struct nic_facts *facts)
+{
+    struct buffer text = {0};
+    json_t *json;
+
+    fabric_write_facts(facts, &text);
+    json = json_loadb(buffer_string(&text), text.length_bytes, 0, NULL);
+    assert(json != NULL);
+    buffer_fini(&text);
+    return json;
+}
+
+/* The NICs of which more is known than their place. */
+static json_t *known_devices(const struct fabric_model *model)
+{
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < model->vertices_count; i++) {
+        const struct fabric_vertex *vertex = &model->vertices[i];
+        struct nic_facts facts;
+        json_t *item;
+
+        if (!fabric_model_facts(model, i, &facts))
+            continue;
+        item = json_object();
+        json_object_set_new(item, "name", json_text(fabric_model_name(model, vertex->name)));
+        json_object_set_new(item, "node",
+                            json_text(fabric_model_name(model, model->nodes[vertex->node])));
+        json_object_set_new(item, "device", facts_json(&facts));
+        json_array_append_new(list, item);
+    }
+    return list;
+}
+
 void fabric_report_json(const struct fabric_model *model, struct buffer *out)
 {
     uint32_t levels = fabric_model_levels(model);
@@ -172,6 +208,8 @@ void fabric_report_json(const struct fabric_model *model, struct buffer *out)
                                               (int)level.least, "nics_max", (int)level.most));
     }
     json_object_set_new(document, "levels", list);
+    if (model->devices_count > 0)
+        json_object_set_new(document, "devices", known_devices(model));
     text = json_dumps(document, JSON_INDENT(2));
     json_decref(document);
     buffer_printf(out, "%s\n", text != NULL ? text : "{}");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The output of `banyan fabric`.  A fabric of any size has a few lines: one for each level of switches.
+ * The output of `banyan fabric`.  A fabric of any size has a few lines: one for each level of switches.  JSON also has the
+ * NICs of which more is known.
  */
 #ifndef LAUNCH_CLI_VERB_FABRIC_REPORT_H
 #define LAUNCH_CLI_VERB_FABRIC_REPORT_H

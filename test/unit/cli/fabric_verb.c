@@ -17,6 +17,12 @@ static const char json[] = "{\"switches\": [{\"name\": \"a\"}, {\"name\": \"b\"}
                            "{\"nodes\": \"n[1-2]\", \"switch\": \"a\", \"plane\": \"x\"},"
                            "{\"nodes\": \"n1\", \"switch\": \"b\", \"plane\": \"y\"}]}";
 
+static const char known[] =
+    "{\"switches\": [{\"name\": \"a\"}], \"nics\": ["
+    "{\"nodes\": \"n1\", \"switch\": \"a\"},"
+    "{\"name\": \"n2:ib0\", \"node\": \"n2\", \"switch\": \"a\", \"device\": "
+    "{\"speed\": 200000000000, \"pci\": \"0000:c1:00.0\"}}]}";
+
 static int read_file(const char *path, struct buffer *out, struct error *error)
 {
     if (strcmp(path, "/conf/topology.conf") == 0)
@@ -25,6 +31,8 @@ static int read_file(const char *path, struct buffer *out, struct error *error)
         buffer_append_string(out, json);
     else if (strcmp(path, "/tmp/instance/fabric.json") == 0)
         buffer_append_string(out, json);
+    else if (strcmp(path, "known.json") == 0)
+        buffer_append_string(out, known);
     else if (strcmp(path, "bad") == 0)
         buffer_append_string(out, "nonsense\n");
     else
@@ -54,6 +62,20 @@ static void prints(const char *const *words, const char *expected, const char *n
     is_int(fabric(words, "SLURM_CONF=/conf/slurm.conf", &out, &error), 0, "%s", name);
     is_string(buffer_string(&out), expected, "%s: its output", name);
     buffer_fini(&out);
+}
+
+static void test_devices(void)
+{
+    static const char *const words[] = {"fabric", "--topology", "known.json", "--json", NULL};
+
+    prints(
+        words,
+        "{\n  \"nics\": 2,\n  \"nodes\": 2,\n  \"planes\": [\n    \"\"\n  ],\n  \"levels\": [\n"
+        "    {\n      \"level\": 0,\n      \"switches\": 1,\n      \"nics_min\": 2,\n"
+        "      \"nics_max\": 2\n    }\n  ],\n  \"devices\": [\n    {\n      \"name\": \"n2:ib0\",\n"
+        "      \"node\": \"n2\",\n      \"device\": {\n        \"speed\": 200000000000,\n"
+        "        \"pci\": \"0000:c1:00.0\"\n      }\n    }\n  ]\n}\n",
+        "JSON with what is known of a NIC");
 }
 
 static void test_output(void)
@@ -130,6 +152,7 @@ static void test_refused(void)
 int main(void)
 {
     test_output();
+    test_devices();
     test_refused();
     return done_testing();
 }
