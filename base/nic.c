@@ -98,6 +98,29 @@ void nic_list_add(struct nic_list *list, const struct nic *nic)
     list->items[list->count++] = *nic;
 }
 
+static bool is_equal(const struct nic *nic, const struct nic *other)
+{
+    const struct nic_facts *facts = &nic->facts, *others = &other->facts;
+
+    for (int i = 0; i < NIC_TEXT_COUNT; i++) {
+        if (strcmp(facts->texts[i], others->texts[i]) != 0)
+            return false;
+    }
+    return nic->kind == other->kind && strcmp(nic->name, other->name) == 0 &&
+           strcmp(nic->fabric, other->fabric) == 0 && facts->speed == others->speed &&
+           facts->mtu == others->mtu && facts->numa == others->numa &&
+           facts->state == others->state;
+}
+
+void nic_list_add_new(struct nic_list *list, const struct nic *nic)
+{
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (is_equal(&list->items[i], nic))
+            return;
+    }
+    nic_list_add(list, nic);
+}
+
 static const char *pci_of(const struct nic *nic)
 {
     return nic->facts.texts[NIC_PCI];
@@ -119,20 +142,31 @@ static struct nic *find_same(const struct nic_list *list, const struct nic *nic)
     return NULL;
 }
 
-/* Each is described once for every provider and kind of endpoint. */
-static void take_described(const struct nic_list *libfabric, struct nic_list *list)
+/* Providers of sockets know the name of an interface only. */
+static void find_place(struct nic *nic, const struct nic_list *hwloc)
+{
+    for (uint32_t i = 0; i < hwloc->count && pci_of(nic)[0] == '\0'; i++) {
+        if (strcmp(hwloc->items[i].name, nic->name) == 0)
+            memcpy(nic->facts.texts[NIC_PCI], pci_of(&hwloc->items[i]), NIC_TEXT_BYTES);
+    }
+}
+
+/* Each is described once for every provider and kind of endpoint, and perhaps as the interface of a card, too. */
+static void take_described(const struct nic_list *libfabric, const struct nic_list *hwloc,
+                           struct nic_list *list)
 {
     for (uint32_t i = 0; i < libfabric->count; i++) {
-        const struct nic *nic = &libfabric->items[i];
-        struct nic *same = find_same(list, nic);
+        struct nic nic = libfabric->items[i], *same;
 
+        find_place(&nic, hwloc);
+        same = find_same(list, &nic);
         if (same == NULL) {
-            nic_list_add(list, nic);
+            nic_list_add(list, &nic);
             continue;
         }
-        nic_facts_fill(&same->facts, &nic->facts);
+        nic_facts_fill(&same->facts, &nic.facts);
         if (same->fabric[0] == '\0')
-            memcpy(same->fabric, nic->fabric, sizeof(same->fabric));
+            memcpy(same->fabric, nic.fabric, sizeof(same->fabric));
     }
 }
 
@@ -181,7 +215,7 @@ void nic_list_join(const struct nic_list *libfabric, const struct nic_list *hwlo
 {
     struct nic_list list = {.items = NULL};
 
-    take_described(libfabric, &list);
+    take_described(libfabric, hwloc, &list);
     for (uint32_t i = 0; i < list.count; i++)
         fill_from(&list.items[i], hwloc);
     if (list.count == 0)

@@ -72,6 +72,8 @@ bool nic_pci_is_valid(const char *text);
 void nic_list_fini(struct nic_list *list);
 /* A copy; more than NIC_LIST_MAX are left out. */
 void nic_list_add(struct nic_list *list, const struct nic *nic);
+/* The same, unless one that is equal in all is in it.  O(n). */
+void nic_list_add_new(struct nic_list *list, const struct nic *nic);
 /* The NICs of a machine, sorted by name, numbers in it by their value: those of libfabric, with what hwloc's devices of the same
  * PCI address, or else of the same name, know beside.  Several descriptions of one PCI address are of one NIC.  If libfabric
  * describes none: of hwloc's devices those with a PCI address, the interfaces that are not known to be down, and the verbs

@@ -55,7 +55,7 @@ void ofi_nic_add(const struct fi_info *info, struct nic_list *list)
     if (info->fabric_attr != NULL)
         nic_text_set(nic.fabric, sizeof(nic.fabric), info->fabric_attr->name);
     if (nic.name[0] != '\0')
-        nic_list_add(list, &nic);
+        nic_list_add_new(list, &nic);
 }
 
 int ofi_nic_read(struct nic_list *list, struct error *error)

@@ -12,9 +12,9 @@
 
 #include <rdma/fabric.h>
 
-/* Adds each that a provider describes, as often as one does so (base/nic.h: nic_list_join).  -EIO. */
+/* Adds each that a provider describes, once for each way in which one does so (base/nic.h: nic_list_join).  -EIO. */
 int ofi_nic_read(struct nic_list *list, struct error *error);
-/* Adds the NIC of a description, if it has one. */
+/* Adds the NIC of a description, if it has one and that is not in the list. */
 void ofi_nic_add(const struct fi_info *info, struct nic_list *list);
 
 #endif

@@ -28,9 +28,9 @@ described() {
     is "$status-$(($(wc -l <<<"$out") - 1))" "0-$(nics "$scratch/nics" | wc -l)" "$name: which banyan reads"
 }
 
-# ---- Interfaces of PCI devices, without a provider that describes NICs ----
+# ---- Interfaces of PCI devices, without a provider of libfabric ----
 
-plain=(-x FI_PROVIDER=tcp)
+plain=(-x FI_PROVIDER=banyan_none)
 xml=("${plain[@]}" -x "HWLOC_XMLFILE=$srcdir/test/data/nics.xml")
 
 described "a machine of hwloc's" -- --virtual-nodes 2 "${xml[@]}"

@@ -91,6 +91,8 @@ static void test_joined(void)
     nic_list_add(&libfabric, &nic);
     nic = make(NIC_OF_LIBFABRIC, "hsn0", "", 0);
     nic_list_add(&libfabric, &nic);
+    nic = make(NIC_OF_LIBFABRIC, "ib0", "", 0);
+    nic_list_add(&libfabric, &nic);
     nic = make(NIC_INTERFACE, "ib0", "0000:c1:00.0", 1);
     nic.facts.numa = 1;
     nic_text_set(nic.facts.texts[NIC_ADDRESS], NIC_TEXT_BYTES, "of-ib0");
@@ -103,7 +105,7 @@ static void test_joined(void)
     nic = make(NIC_INTERFACE, "eth0", "0000:00:03.0", 1);
     nic_list_add(&hwloc, &nic);
     nic_list_join(&libfabric, &hwloc, &list);
-    is_uint(list.count, 3, "libfabric's NICs, each once");
+    is_uint(list.count, 3, "libfabric's NICs, each once, also as interface of its card");
     is_string(list.items[0].name, "hsn0", "sorted by name");
     ok(strcmp(list.items[1].name, "mlx5_2") == 0 && strcmp(list.items[2].name, "mlx5_10") == 0,
        "2 before 10");
@@ -145,6 +147,15 @@ static void test_interfaces(void)
     for (uint32_t i = 0; i < NIC_LIST_MAX + 5; i++)
         nic_list_add(&list, &nic);
     is_uint(list.count, NIC_LIST_MAX, "and not more than a limit");
+    nic_list_fini(&list);
+    nic_list_add_new(&list, &nic);
+    nic_list_add_new(&list, &nic);
+    is_uint(list.count, 1, "an equal one is not added");
+    nic.facts.mtu = 7;
+    nic_list_add_new(&list, &nic);
+    nic.facts.texts[NIC_TYPE][0] = 'x';
+    nic_list_add_new(&list, &nic);
+    is_uint(list.count, 3, "but others are");
     nic_list_fini(&list);
     nic_list_fini(&hwloc);
 }
