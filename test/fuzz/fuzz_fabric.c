@@ -49,11 +49,13 @@ static int read_any(struct fabric_model *model, size_t reader, const char *text,
 static void check_ways(const struct fabric_model *model)
 {
     uint32_t count = model->vertices_count < WAYS_MAX ? model->vertices_count : WAYS_MAX;
+    struct nic_facts facts;
 
     assert(count > 0 && fabric_model_levels(model) > 0);
     for (uint32_t i = 0; i < count; i++) {
         assert(fabric_model_cost(model, i, i) == 0);
         (void)fabric_model_cost(model, i, model->vertices_count - 1);
+        assert(!fabric_model_facts(model, i, &facts) || nic_facts_known(&facts));
         assert(fabric_model_find_vertex(model, fabric_model_name(model, model->vertices[i].name)) ==
                i);
     }
@@ -99,6 +101,10 @@ size_t fuzz_sample(unsigned number, uint8_t *buffer, size_t buffer_bytes)
                     "\"b\", \"across\": 1}], \"nics\": [{\"nodes\": \"n[1-2]\", \"switch\": "
                     "\"a\", \"plane\": \"p\"}, {\"name\": \"x\", \"node\": \"n1\", \"switch\": "
                     "\"b\", \"down\": 7}]}"},
+        {READ_JSON, "{\"switches\": [{\"name\": \"a\"}], \"nics\": [{\"nodes\": \"n[1-2]\", "
+                    "\"switch\": \"a\", \"device\": {\"driver\": \"d\", \"address\": \"f:1\", "
+                    "\"speed\": 100, \"mtu\": 9, \"state\": \"up\", \"numa\": "
+                    "0}}]}"},
         {READ_GENERATE, "fat-tree:4x2x3"},
         {READ_GENERATE, "dragonfly:2x3x4"},
     };

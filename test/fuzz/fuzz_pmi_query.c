@@ -96,8 +96,9 @@ static void sample_fabric(struct buffer *sample)
 {
     char plane[] = "A", name[] = "n1", *planes[] = {plane};
     uint32_t place[] = {0, 1};
+    struct nic_facts known = {.texts[NIC_PCI] = "0000:c1:00.0", .speed = 100, .state = NIC_UP};
     struct pmi_fabric_device device = {
-        .place = place, .name = name, .node = name, .switch_name = name};
+        .place = place, .name = name, .node = name, .switch_name = name, .facts = &known};
     uint32_t row = 1;
     uint16_t costs[] = {4, 0};
     struct pmi_fabric_facts facts = {.planes = planes,
