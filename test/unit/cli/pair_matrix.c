@@ -85,7 +85,8 @@ static void test_rows(void)
         "a table");
     buffer_clear(&out);
     bench_row_csv(&latency, &roster, &out);
-    is_string(buffer_string(&out), "pairs_latency,3,8,20,500,1000,3000,3000,500,3000,0.000,n2,n3\n",
+    is_string(buffer_string(&out),
+              "pairs_latency,3,8,20,500,1000,3000,3000,500,3000,0.000,n2,n3,\n",
               "CSV names the slowest pair");
     buffer_fini(&out);
     bench_row_fini(&latency);

@@ -24,11 +24,14 @@
 #define SESSION     "0123456789abcdef"
 #define PATIENCE_MS 120000
 /* Of whom nobody is to wait for, and the longest that a test of time-outs tries. */
-#define PLENTY_S      300
-#define TIMEOUT_MAX_S 64
-#define MS_PER_S      1000u
-#define PLACE         7
-#define GOOD          "echo 'BANYAN-READY 3'; "
+#define PLENTY_S        300
+#define TIMEOUT_MAX_S   64
+#define MS_PER_S        1000u
+#define PLACE           7
+#define TEXT_OF(number) #number
+#define TEXT(number)    TEXT_OF(number)
+#define PROTOCOL        TEXT(BOOT_PROTOCOL_VERSION)
+#define GOOD            "echo 'BANYAN-READY " PROTOCOL "'; "
 
 static struct loop *loop;
 static struct helper *helper;
@@ -225,9 +228,9 @@ static void test_failures(void)
     expect_why("shift; exec sh -c \"$1\"",
                "agent exited 127: sh: 1: /x/banyand: not found (banyan must be installed at the "
                "same path on every node)");
-    expect_why(
-        "echo hello; echo BANYAN-READY 4; sleep 300",
-        "protocol mismatch: banyand there has version 4, here 3; install the same version on every node");
+    expect_why("echo hello; echo BANYAN-READY 1; sleep 300",
+               "protocol mismatch: banyand there has version 1, here " PROTOCOL
+               "; install the same version on every node");
     expect_why(GOOD "echo 'BANYAN-ERROR no room in /tmp'; exit 1", "no room in /tmp");
     expect_why("echo 'BANYAN-ERROR cannot fork'; exit 1", "cannot fork");
 }
@@ -421,10 +424,10 @@ static void test_death(void)
 static void test_large_record(void)
 {
     char *record_path = memory_printf("%s/large", scratch);
-    char *script =
-        memory_printf("echo 'BANYAN-READY 3'; echo up; for i in $(seq 1000); do [ ! -e %s.go ] || "
-                      "{ cat >%s; exec sleep 300; }; sleep 0.05; done; exit 1",
-                      record_path, record_path);
+    char *script = memory_printf("echo 'BANYAN-READY " PROTOCOL
+                                 "'; echo up; for i in $(seq 1000); do [ ! -e %s.go ] || "
+                                 "{ cat >%s; exec sleep 300; }; sleep 0.05; done; exit 1",
+                                 record_path, record_path);
     char *go = memory_printf("%s.go", record_path);
     char *agent = write_agent("agent", script);
     struct boot_record record;
@@ -723,8 +726,8 @@ static void test_one_shot(void)
 {
     char *record_path = memory_printf("%s/whole", scratch);
     char *words_path = memory_printf("%s/words", scratch);
-    char *script = memory_printf("echo \"$@\" >%s; cat >%s; echo '1: BANYAN-READY 3'; "
-                                 "echo '0: BANYAN-READY 3'; "
+    char *script = memory_printf("echo \"$@\" >%s; cat >%s; echo '1: BANYAN-READY " PROTOCOL "'; "
+                                 "echo '0: BANYAN-READY " PROTOCOL "'; "
                                  "echo '1: BANYAN-ERROR @n2 no room'; sleep 300",
                                  words_path, record_path);
     char words[512] = "";
