@@ -182,12 +182,20 @@ static void replay_down(struct replay *replay, const struct journal_record *reco
     endpoint_transport_events()->down(replay->endpoint, record->place, &why);
 }
 
+/* A timer that is over is not one of those that are handed over, unless it is set again. */
+static void follow_timers(struct replay *replay, const struct daemon_event *event)
+{
+    if (event->kind == DAEMON_EVENT_TIMER)
+        free(hash_map_remove_u64(replay->timers, (uint64_t)event->id << 32 | event->job));
+}
+
 /* What the step reads ahead replaces the record, whose data the event still uses. */
 static void replay_event(struct replay *replay)
 {
     struct journal_record record = replay->record;
 
     replay->record = (struct journal_record){.kind = JOURNAL_TIMER};
+    follow_timers(replay, &record.event);
     if (record.event.job_event != NULL)
         record.event.job_event = &record.job_event;
     follow_clients(replay, &record.event);

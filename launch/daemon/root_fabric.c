@@ -76,24 +76,26 @@ static int read_file(struct root_fabric *fabric, const char *path, struct error 
     return rc;
 }
 
-/* The front end has read the same a moment ago; when the root is recovered that was long ago, and what it has written for
- * others stands in for a file that cannot be read. */
+/* The front end has read the same a moment ago. */
 static int read_first(struct root_fabric *fabric, struct error *error)
 {
-    struct daemon *daemon = fabric->daemon;
-    char *path;
-    int rc;
-
     if (fabric_read_is_generated(fabric->topology))
         return fabric_read_generate(&fabric->whole, fabric->topology, error);
-    rc = read_file(fabric, fabric->topology, error);
-    if (rc == 0 || daemon->replay == NULL)
-        return rc;
-    log_warning("%s: the fabric is as it was when the root died", error->text);
-    path = memory_printf("%s/" SESSION_FABRIC_FILE, daemon->session.directory);
-    rc = read_file(fabric, path, error);
+    return read_file(fabric, fabric->topology, error);
+}
+
+/* A root that has been recovered goes on with what it has written for others, or without a fabric, until the file can be
+ * read again. */
+static void read_copy(struct root_fabric *fabric, const struct error *why)
+{
+    char *path = memory_printf("%s/" SESSION_FABRIC_FILE, fabric->daemon->session.directory);
+    struct error error = ERROR_NONE;
+
+    if (read_file(fabric, path, &error) == 0)
+        log_warning("%s: the fabric is as it was when the root died", why->text);
+    else
+        log_warning("%s: there is no fabric until it can be read", why->text);
     free(path);
-    return rc;
 }
 
 /* ---- The nodes that live ---- */
@@ -223,6 +225,8 @@ static void refresh(struct root_fabric *fabric)
     struct ranges living = {0};
     uint32_t nodes;
 
+    if (!fabric->whole.is_settled)
+        return;
     find_living(fabric, &living, &nodes);
     if (fabric->is_other || nodes != fabric->nodes || !ranges_equal(&living, &fabric->living)) {
         ranges_copy(&fabric->living, &living);
@@ -285,6 +289,14 @@ static void look_again(void *context)
     loop_timer_set(fabric->timer, loop_now_ns() + LOOK_MS * NS_PER_MS);
 }
 
+static void begin(struct root_fabric *fabric)
+{
+    find_living(fabric, &fabric->living, &fabric->nodes);
+    (void)mark_nodes(fabric);
+    make_part(fabric);
+    write_part(fabric);
+}
+
 int root_fabric_open(struct daemon *daemon, struct error *error)
 {
     struct root_fabric *fabric;
@@ -299,15 +311,16 @@ int root_fabric_open(struct daemon *daemon, struct error *error)
     fabric->timer = loop_timer_create(daemon->loop, look_again, fabric);
     daemon->fabric = fabric;
     rc = read_first(fabric, error);
-    if (rc < 0) {
+    if (rc < 0 && daemon->replay == NULL) {
         error_prefix(error, "option --fabric-topology");
         return rc;
     }
-    find_living(fabric, &fabric->living, &fabric->nodes);
-    (void)mark_nodes(fabric);
-    fabric->is_other = 0;
-    make_part(fabric);
-    write_part(fabric);
+    if (rc < 0)
+        read_copy(fabric, error);
+    if (fabric->whole.is_settled)
+        begin(fabric);
+    /* Processes may not have heard of what has changed since its predecessor died. */
+    fabric->is_other = daemon->replay != NULL;
     loop_timer_set(fabric->timer, loop_now_ns() + LOOK_MS * NS_PER_MS);
     return 0;
 }

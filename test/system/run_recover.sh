@@ -231,7 +231,13 @@ job=$(in_instance run --detach -n 8 "$scratch/writer" "$scratch/shaped" 0.01)
 until_true 60 has_grown shaped 8
 ok "a fabric is known" until_true 60 costs 4
 describe 'v[1-4]' 'v[5-8]'
-ok "it changes, of which ranks hear" until_true 60 costs 2
+ok "it changes" until_true 60 costs 2
+program=$top_builddir/test/tool/pmix_fabric
+if [ -x "$program" ]; then
+    in_instance run --detach --mpi pmix -n 1 "$program" events register "touch:$scratch/there" updated update \
+        "touch:$scratch/heard" >/dev/null
+    until_true 60 test -e "$scratch/there"
+fi
 shape=$(in_instance tree)
 kill_root
 mv "$scratch/topology" "$scratch/kept"
@@ -243,13 +249,21 @@ like "$(cat "$scratch/recover.err")" "cannot read $scratch/topology: No such fil
     "also without the description"
 find_root
 ok "the fabric is as it was" costs 2
+if [ -x "$program" ]; then
+    ok "a process that has registered hears that it may have changed" until_true 60 test -e "$scratch/heard"
+else
+    skip "pmix_fabric is not built"
+fi
 is "$(in_instance tree)" "$shape" "and so is the tree"
 describe 'v[1,3,5,7]' 'v[2,4,6,8]'
 ok "the description is followed again" until_true 60 costs 4
 kill_root
-is "$(in_instance recover 2>&1)" "$dir" "and survives the next death"
+mv "$scratch/topology" "$scratch/kept"
+rm "$dir/fabric.json"
+like "$(in_instance recover 2>&1)" "there is no fabric until it can be read" "a root without a description is recovered, too"
 find_root
-ok "with the fabric" costs 4
+mv "$scratch/kept" "$scratch/topology"
+ok "and knows the fabric when it is there again" until_true 60 costs 4
 mark shaped
 until_true 60 has_grown shaped 8
 touch "$scratch/shaped.go"

@@ -151,6 +151,8 @@ static void test_all(void)
     broadcast_rc = 0;
     time_is_over(core);
     heard("broadcast to all, 28 bytes\n", "which is said once");
+    time_is_over(core);
+    heard("", "also if the timer comes again, as after a recovery");
     broadcast_rc = -EAGAIN;
     tell_all(core, "last", 1);
     heard("broadcast to all, 26 bytes\nthe timer is set\n", "what waits at the end is forgotten");
