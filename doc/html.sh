@@ -15,8 +15,10 @@ pages=$target/pages
 banyan=$top_builddir/banyan
 export BANYAN_CONFIG=none
 
-for program in sphinx-build gnuplot; do
-    command -v $program >/dev/null || {
+sphinx=${sphinx:-sphinx-build}
+[ "$sphinx" != no ] || sphinx=sphinx-build
+for program in ${sphinx%% *} gnuplot; do
+    command -v "$program" >/dev/null || {
         echo "html.sh: $program is missing (on Debian: apt-get install python3-sphinx gnuplot-nox)" >&2
         exit 1
     }
@@ -53,5 +55,5 @@ python3 "$here/timeline.py" "$target/trace.json" >"$pages/pictures/timeline.svg"
 BANYAN_VERSION=$("$banyan" version | sed 's/^banyan //')
 export BANYAN_VERSION
 for builder in html man; do
-    sphinx-build -q -W --keep-going -b $builder -d "$target/doctrees/$builder" "$pages" "$target/$builder"
+    $sphinx -q -W --keep-going -b $builder -d "$target/doctrees/$builder" "$pages" "$target/$builder"
 done
