@@ -116,6 +116,7 @@ is "$(sed -n '/^FASTEST/,$p' <<<"$out" | grep -cE '^(barrier|exchange|links) .* 
     "which is the fastest"
 ok "each is a curve" grep -q "title 'exchange radix=2 trees=1'.*title 'exchange radix=4 trees=2'" "$scratch/variants/bench.gp"
 nothing_left_within 30 none "nothing is left of them"
+if [ -e "${BANYAN_PKGLIBDIR:-}/fabric_ofi.so" ]; then
 run "$banyan" bench --virtual-nodes 4 -r 2 --operation pairs,barrier --size 8 --fabric "tcp,ofi:tcp;ofi_rxm" --json \
     --plot "$scratch/fabrics" </dev/null
 is "$status" 0 "several fabrics"
@@ -127,6 +128,13 @@ echo "$out" >"$scratch/fabrics.json"
 run "$banyan" bench --virtual-nodes 4 -r 2 --operation barrier --fabric tcp,auto --compare "$scratch/fabrics.json" </dev/null
 like "$out" '  (same|faster|slower) +fabric=tcp
 .*  new +fabric=auto' "compared with the same variant"
+run "$banyan" bench --virtual-nodes 3 -r 2 --operation barrier --fabric tcp,ofi:nosuch --json </dev/null
+is "$status-$(grep -c '"variant": "fabric=tcp"' <<<"$out")" 125-1 "what was measured before one failed is printed"
+like "$err" 'libfabric has no reliable datagrams of nosuch.*
+banyan: fabric=ofi:nosuch was not measured$' "and which one failed"
+else
+    skip "libfabric: fabric_ofi.so is not built"
+fi
 printf 'SwitchName=s1 Nodes=v[1,3,5]\nSwitchName=s2 Nodes=v[2,4,6]\nSwitchName=top Switches=s[1-2]\n' >"$scratch/topology"
 run "$banyan" bench --virtual-nodes 6 -r 2 --operation barrier --shape off,on --fabric-topology "$scratch/topology" \
     --csv </dev/null

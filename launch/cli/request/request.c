@@ -323,7 +323,9 @@ static int make_instance(const struct request_settings *settings, const struct r
     instance->places = nodes_count + 1;
     if (settings->radix > 0)
         instance->radix = settings->radix;
-    instance->trees = (uint8_t)settings->trees;
+    rc = request_fabric_trees(settings->trees, &instance->trees, error);
+    if (rc < 0)
+        return rc;
     instance->kill_grace_ms = settings->kill_grace_s == RUN_NOT_GIVEN
                                   ? KILL_GRACE_DEFAULT_MS
                                   : settings->kill_grace_s * MS_PER_S;
@@ -510,7 +512,7 @@ static const char *option_of_start(const struct request_settings *settings)
         {"--kill-grace", settings->kill_grace_s != RUN_NOT_GIVEN},
         {"--patience", settings->patience_s > 0},
         {"--radix", settings->radix > 0},
-        {"--trees", settings->trees > 0},
+        {"--trees", settings->trees != NULL},
         {"--starter", settings->starter != NULL},
         {"--ssh-agent", settings->agent != NULL},
         {"--join-file", settings->join_file != NULL},

@@ -48,7 +48,7 @@ int request_direct_check(const struct request_settings *settings, struct error *
         {"--trace", settings->trace != NULL},
         {"--fabric", settings->fabric != NULL},
         {"--fabric-topology", settings->fabric_topology != NULL},
-        {"--trees", settings->trees > 0},
+        {"--trees", settings->trees != NULL},
         {"--boot", settings->boot != NULL},
     };
 

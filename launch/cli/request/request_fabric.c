@@ -9,6 +9,7 @@
 
 #include "fabric/topology/fabric_read.h"
 #include "launch/cli/request/request_shape.h"
+#include "overlay/endpoint_types.h"
 
 static int has_a_node(const struct fabric_model *model, const struct allocation *nodes)
 {
@@ -74,6 +75,17 @@ int request_fabric_provider(const char *network, const char **ret_provider)
     else if (strncmp(network, "ofi:", 4) == 0 && network[4] != '\0')
         *ret_provider = network + 4;
     return *ret_provider != NULL ? 0 : -EINVAL;
+}
+
+int request_fabric_trees(const char *given, uint8_t *ret_trees, struct error *error)
+{
+    *ret_trees = ENDPOINT_TREES_CHEAPEST;
+    if (given == NULL || strcmp(given, "auto") == 0)
+        return 0;
+    if (strcmp(given, "1") != 0 && strcmp(given, "2") != 0)
+        return error_set(error, -EINVAL, "option --trees: '%.80s' is not one of 1, 2, auto", given);
+    *ret_trees = given[0] == '1' ? ENDPOINT_TREES_ONE : ENDPOINT_TREES_TWO;
+    return 0;
 }
 
 /* auto: libfabric pays off if an instance runs more than one job. */

@@ -23,6 +23,9 @@ int request_fabric_choose(const char *given, const struct request_ops *ops,
 /* Of "tcp", "ofi" or "ofi:PROVIDER": NULL, "" for libfabric's first, or the provider.  -EINVAL of anything else. */
 int request_fabric_provider(const char *network, const char **ret_provider);
 
+/* Of "1", "2" or "auto" (NULL, too): enum endpoint_trees. */
+int request_fabric_trees(const char *given, uint8_t *ret_trees, struct error *error);
+
 /* Sets instance->fabric by option --fabric; the instance knows already whether it survives its root. */
 int request_fabric_transport(const struct request_settings *settings,
                              struct instance_spec *instance, struct error *error);

@@ -12,7 +12,6 @@
 #include "alloc/allocation.h"
 #include "alloc/placement_rule.h"
 #include "launch/start/join_token.h"
-#include "overlay/endpoint_types.h"
 
 #define NODES_MAX         (HOSTLIST_HOSTS_MAX - 1)
 #define NODES_VIRTUAL_MAX 4096 /* each is a daemon and a helper on this machine */
@@ -464,14 +463,13 @@ const struct option_rule run_rules[] = {
      .maximum = NODES_MAX,
      .range = "a whole number from 2 to the number of nodes",
      .help = "children of each node in the tree (default: 6)"},
-    {.kind = OPTION_NUMBER,
+    {.kind = OPTION_TEXT,
      .name = "trees",
-     .value = "1|2",
+     .value = "1|2|auto",
      FIELD(trees),
-     .minimum = ENDPOINT_TREES_ONE,
-     .maximum = ENDPOINT_TREES_TWO,
-     .help = "send large data to all nodes over one tree, or over two at once (default: whichever "
-             "takes less time)"},
+     .choices = "1 2 auto",
+     .help = "send large data to all nodes over one tree, or over two at once (default: auto, "
+             "whichever takes less time)"},
     {.kind = OPTION_TEXT,
      .name = "starter",
      .value = "NAME",

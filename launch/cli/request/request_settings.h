@@ -36,7 +36,7 @@ struct request_settings {
     uint32_t virtual_nodes;
     uint32_t slots;
     uint32_t radix;
-    uint32_t trees;          /* enum endpoint_trees */
+    const char *trees;
     int radix_is_configured; /* it may exceed the number of nodes */
     uint32_t timeout_s;
     uint32_t start_timeout_s;

@@ -46,7 +46,10 @@ static bool is_fabric(const char *word)
 
 static bool is_trees(const char *word)
 {
-    return strcmp(word, "auto") == 0 || strcmp(word, "1") == 0 || strcmp(word, "2") == 0;
+    struct error error;
+    uint8_t trees;
+
+    return word[0] != '\0' && request_fabric_trees(word, &trees, &error) == 0;
 }
 
 static bool is_shape(const char *word)
@@ -54,10 +57,18 @@ static bool is_shape(const char *word)
     return strcmp(word, "on") == 0 || strcmp(word, "off") == 0;
 }
 
+/* Each once; takes value. */
 static void add(struct bench_variants *variants, int option, char *value)
 {
-    uint32_t count = variants->values[option].count++;
+    uint32_t count = variants->values[option].count;
 
+    for (uint32_t i = 0; i < count; i++) {
+        if (strcmp(variants->values[option].items[i], value) == 0) {
+            free(value);
+            return;
+        }
+    }
+    variants->values[option].count++;
     variants->values[option].items =
         memory_resize(variants->values[option].items, (count + 1) * sizeof(char *));
     variants->values[option].items[count] = value;
@@ -179,8 +190,7 @@ uint32_t bench_variants_words(const struct bench_variants *variants, uint32_t nu
     for (int i = 0; i < BENCH_VARIANT_OPTIONS; i++) {
         const char *value = value_of(variants, number, i);
 
-        if (value == NULL || (i == BENCH_VARIANT_TREES && strcmp(value, "auto") == 0) ||
-            (i == BENCH_VARIANT_SHAPE && strcmp(value, "on") == 0))
+        if (value == NULL || (i == BENCH_VARIANT_SHAPE && strcmp(value, "on") == 0))
             continue;
         ret_words[count++] = i == BENCH_VARIANT_SHAPE ? "--no-shape" : options[i];
         if (i != BENCH_VARIANT_SHAPE)
@@ -188,6 +198,12 @@ uint32_t bench_variants_words(const struct bench_variants *variants, uint32_t nu
     }
     assert(count <= BENCH_VARIANT_WORDS);
     return count;
+}
+
+void bench_variants_export(const struct bench_variants *variants)
+{
+    if (variants->values[BENCH_VARIANT_SHAPE].count > 0)
+        setenv("BANYAN_NO_SHAPE", "no", 1);
 }
 
 void bench_variants_name(const struct bench_variants *variants, uint32_t number,

@@ -44,6 +44,8 @@ int bench_variants_check_radix(const struct bench_variants *variants, uint32_t n
 /* The options of `banyan start` for one of them; they belong to the variants.  Returns how many words. */
 uint32_t bench_variants_words(const struct bench_variants *variants, uint32_t number,
                               const char *ret_words[BENCH_VARIANT_WORDS]);
+/* Shapes that are chosen here are not those of a configuration: in the environment of what is started from now on. */
+void bench_variants_export(const struct bench_variants *variants);
 /* "radix=2 trees=1": the options that have several values; "": none has. */
 void bench_variants_name(const struct bench_variants *variants, uint32_t number,
                          char ret_name[BENCH_ROW_VARIANT_BYTES]);

@@ -368,7 +368,7 @@ static bool is_last_of_kind(const struct bench *bench, uint32_t row)
 {
     const struct bench_request *what = &bench->requests[row % bench->requests_count];
 
-    return row + 1 == bench->rows_count ||
+    return (row + 1) % bench->requests_count == 0 ||
            what->operation != bench->requests[(row + 1) % bench->requests_count].operation ||
            !bench_row_is_alike(&bench->rows[row], &bench->rows[row + 1]);
 }
@@ -389,7 +389,8 @@ static int show_levels(const struct bench *bench)
         else if (bench->rows[i].pairs.nodes > 0)
             bench_row_pairs_print(&bench->rows[i], &text);
     }
-    if (bench->variants.count > 1)
+    if (bench->variants.count > 1 &&
+        bench->rows_count == bench->variants.count * bench->requests_count)
         bench_variants_print_fastest(&bench->variants, bench->rows, bench->rows_count, &text);
     return print_now(&text);
 }
@@ -614,6 +615,19 @@ static void close_client(struct bench *bench, uint32_t variant)
     instance_client_close(&bench->client);
 }
 
+/* Which one has failed.  Returns the exit status. */
+static int explain_variant(const struct bench *bench, uint32_t variant, int rc, struct error *error)
+{
+    char name[BENCH_ROW_VARIANT_BYTES];
+
+    bench_variants_name(&bench->variants, variant, name);
+    if (rc < 0 && name[0] != '\0')
+        error_prefix(error, "%s", name);
+    else if (name[0] != '\0')
+        fprintf(stderr, "banyan: %s was not measured\n", name);
+    return rc < 0 ? verb_output_fail(error) : rc;
+}
+
 static int measure_variant(struct bench *bench, uint32_t variant, int argc, char **argv,
                            struct error *error)
 {
@@ -642,10 +656,18 @@ static int measure_all(struct bench *bench, int argc, char **argv, struct error 
     bench->rosters = memory_allocate_zeroed(variants * sizeof(*bench->rosters));
     for (uint32_t i = 0; i < variants; i++)
         allocation_init(&bench->rosters[i]);
-    for (uint32_t i = 0; i < variants && rc == EXIT_SUCCESS; i++)
+    bench_variants_export(&bench->variants);
+    for (uint32_t i = 0; i < variants && rc == EXIT_SUCCESS; i++) {
         rc = measure_variant(bench, i, argc, argv, error);
+        if (rc != EXIT_SUCCESS)
+            rc = explain_variant(bench, i, rc, error);
+    }
+    /* What has been measured before one has failed is not lost. */
+    bench->rows_count = bench->done;
     if (rc == EXIT_SUCCESS)
         rc = finish(bench);
+    else if (bench->done >= bench->requests_count)
+        (void)finish(bench);
     for (uint32_t i = 0; i < bench->done; i++)
         bench_row_fini(&bench->rows[i]);
     for (uint32_t i = 0; i < variants; i++)

@@ -52,8 +52,10 @@ static const char *made(const char *radix, const char *fabric, const char *trees
 static void test_make(void)
 {
     is_string(made(NULL, NULL, NULL, NULL), ":", "one that says nothing");
-    is_string(made("4", "tcp", "auto", "on"), ": --radix 4 --fabric tcp",
+    is_string(made("4", "tcp", "auto", "on"), ": --radix 4 --fabric tcp --trees auto",
               "one, of single values, and what is so anyway is not said");
+    is_string(made("2,4,2", NULL, "1,1", NULL),
+              "radix=2: --radix 2 --trees 1\nradix=4: --radix 4 --trees 1", "each once");
     is_string(made("2..8", NULL, NULL, NULL),
               "radix=2: --radix 2\nradix=4: --radix 4\nradix=8: --radix 8", "several");
     is_string(made("2,3", NULL, "1,2", NULL),
@@ -84,7 +86,7 @@ static void test_refused(void)
               "option --trees: must be a list of 1, 2 and auto, not ''", "no number of trees");
     is_string(made(NULL, NULL, NULL, "yes"),
               "option --shape: must be a list of on and off, not 'yes'", "no shape");
-    ok(strstr(made("2..1024", "tcp,tcp,tcp,tcp,tcp,tcp,tcp,tcp", "1,2,auto", "on,off"),
+    ok(strstr(made("2..1024", "tcp,ofi,auto,ofi:a,ofi:b", "1,2,auto", "on,off"),
               "that would be more than 256 instances") != NULL,
        "too many");
 }

@@ -280,7 +280,7 @@ static void test_refusals(void)
     refuses("run -n 9 prog", "the cores of this machine");
     refuses("run --min-nodes 3 --virtual-nodes 2 prog",
             "option --min-nodes: there are only 2 nodes, not 3");
-    refuses("run --trees 3 prog", "option --trees: must be a whole number from 1 to 2, not '3'");
+    refuses("run --trees 3 prog", "option --trees: '3' is not one of 1, 2, auto");
     refuses("run --radix 0 prog",
             "option --radix: must be a whole number from 2 to the number of nodes, not '0'");
     refuses("run --radix 1 prog", "option --radix: must be a whole number from ");
