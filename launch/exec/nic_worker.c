@@ -42,16 +42,17 @@ static int read_nics(struct nic_list *ret_list, struct error *error)
     return rc;
 }
 
-static void print_lines(uint32_t rank, const char *node, struct buffer *out)
+static void print_lines(uint32_t rank, uint32_t of, const char *node, struct buffer *out)
 {
     struct nic_list list = {.items = NULL};
     struct error error = ERROR_NONE;
 
-    nic_line_print_text(NIC_LINE_NODE, rank, node, out);
+    nic_line_print_node(rank, of, node, out);
     if (read_nics(&list, &error) < 0)
-        nic_line_print_text(NIC_LINE_FAIL, rank, error.text, out);
+        nic_line_print_fail(rank, error.text, out);
     for (uint32_t i = 0; i < list.count; i++)
         nic_line_print_nic(rank, &list.items[i], out);
+    nic_line_print_end(rank, out);
     nic_list_fini(&list);
 }
 
@@ -65,19 +66,27 @@ static FILE *take_output(void)
     return fdopen(fd, "w");
 }
 
+static uint32_t number_of(const char *variable)
+{
+    const char *text = getenv(variable);
+
+    return text != NULL ? (uint32_t)strtoul(text, NULL, 10) : 0;
+}
+
 int nic_worker_run(void)
 {
-    const char *node = getenv("BANYAN_NODE"), *rank = getenv("BANYAN_RANK");
+    const char *node = getenv("BANYAN_NODE");
+    uint32_t rank = number_of("BANYAN_RANK"), of = number_of("BANYAN_SIZE");
     struct buffer out = {0};
     FILE *file;
     int failed;
 
-    if (node == NULL || rank == NULL) {
+    if (node == NULL || rank >= of) {
         fprintf(stderr, "banyan: %s is for processes of banyan fabric --nics\n", NIC_WORKER_WORD);
         return EXIT_STATUS_FAILED;
     }
     file = take_output();
-    print_lines((uint32_t)strtoul(rank, NULL, 10), node, &out);
+    print_lines(rank, of, node, &out);
     failed = file == NULL || fwrite(out.data, 1, out.length_bytes, file) != out.length_bytes ||
              fclose(file) != 0;
     if (failed)

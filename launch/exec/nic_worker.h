@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A process of `banyan fabric --nics`, one on each node: it asks libfabric and hwloc which NICs the node has, and prints a
- * line for each, and one of the node, or one that says why not (launch/proto/nic_line.h).
+ * line for each, or one that says why not, between one of the node and one that ends them (launch/proto/nic_line.h).
  *
  * A separate process, so that no daemon loads libfabric, which probes all hardware; 0.2 s.
  */

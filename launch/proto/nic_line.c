@@ -11,17 +11,31 @@
 
 #define FIELDS_MAX (8 + NIC_TEXT_COUNT)
 
-static const char *const kinds[NIC_LINE_KIND_COUNT] =
-    {[NIC_LINE_NODE] = "node", [NIC_LINE_NIC] = "nic", [NIC_LINE_FAIL] = "fail"};
+static const char *const kinds[NIC_LINE_KIND_COUNT] = {[NIC_LINE_NODE] = "node",
+                                                       [NIC_LINE_NIC] = "nic",
+                                                       [NIC_LINE_FAIL] = "fail",
+                                                       [NIC_LINE_END] = "end"};
 
-void nic_line_print_text(enum nic_line_kind kind, uint32_t rank, const char *text,
-                         struct buffer *out)
+static const int fields_of[NIC_LINE_KIND_COUNT] =
+    {[NIC_LINE_NODE] = 4, [NIC_LINE_NIC] = FIELDS_MAX, [NIC_LINE_FAIL] = 3, [NIC_LINE_END] = 2};
+
+void nic_line_print_node(uint32_t rank, uint32_t of, const char *name, struct buffer *out)
+{
+    assert(rank < of);
+    buffer_printf(out, "%s\t%" PRIu32 "\t%" PRIu32 "\t%s\n", kinds[NIC_LINE_NODE], rank, of, name);
+}
+
+void nic_line_print_fail(uint32_t rank, const char *why, struct buffer *out)
 {
     char clean[NIC_LINE_BYTES_MAX - 32];
 
-    assert(kind == NIC_LINE_NODE || kind == NIC_LINE_FAIL);
-    nic_text_set(clean, sizeof(clean), text);
-    buffer_printf(out, "%s\t%" PRIu32 "\t%s\n", kinds[kind], rank, clean);
+    nic_text_set(clean, sizeof(clean), why);
+    buffer_printf(out, "%s\t%" PRIu32 "\t%s\n", kinds[NIC_LINE_FAIL], rank, clean);
+}
+
+void nic_line_print_end(uint32_t rank, struct buffer *out)
+{
+    buffer_printf(out, "%s\t%" PRIu32 "\n", kinds[NIC_LINE_END], rank);
 }
 
 void nic_line_print_nic(uint32_t rank, const struct nic *nic, struct buffer *out)
@@ -97,6 +111,24 @@ static int parse_nic(char *const *fields, struct nic *nic)
     return rc;
 }
 
+/* Who takes the name checks it: other bytes than ASCII may be in it. */
+static int parse_node(char *const *fields, struct nic_line *line)
+{
+    size_t bytes = strlen(fields[1]);
+    uint64_t of;
+
+    if (parse_number(fields[0], UINT32_MAX, &of) < 0 || line->rank >= of || bytes == 0)
+        return -EPROTO;
+    line->of = (uint32_t)of;
+    memcpy(line->text, fields[1], bytes + 1);
+    return 0;
+}
+
+static int parse_fail(char *const *fields, struct nic_line *line)
+{
+    return fields[0][0] != '\0' ? parse_text(fields[0], line->text, sizeof(line->text)) : -EPROTO;
+}
+
 static int find_kind(const char *word)
 {
     int kind = 0;
@@ -112,24 +144,26 @@ int nic_line_parse(const char *line, struct nic_line *ret_line)
     char copy[NIC_LINE_BYTES_MAX], *fields[FIELDS_MAX];
     size_t bytes = strcspn(line, "\n");
     uint64_t rank;
-    int count, kind, rc;
+    int count, kind, rc = 0;
 
     if (bytes >= sizeof(copy))
         return -EPROTO;
     memcpy(copy, line, bytes);
     copy[bytes] = '\0';
     count = split(copy, fields);
-    if (count < 3 || parse_number(fields[1], UINT32_MAX - 1, &rank) < 0)
+    if (count < 2 || parse_number(fields[1], UINT32_MAX - 1, &rank) < 0)
         return -EPROTO;
     kind = find_kind(fields[0]);
-    if (kind == NIC_LINE_KIND_COUNT || count != (kind == NIC_LINE_NIC ? FIELDS_MAX : 3))
+    if (kind == NIC_LINE_KIND_COUNT || count != fields_of[kind])
         return -EPROTO;
     parsed.kind = (enum nic_line_kind)kind;
     parsed.rank = (uint32_t)rank;
-    rc = kind == NIC_LINE_NIC ? parse_nic(fields + 2, &parsed.nic)
-                              : parse_text(fields[2], parsed.text, sizeof(parsed.text));
-    if (rc == 0 && kind != NIC_LINE_NIC && parsed.text[0] == '\0')
-        rc = -EPROTO;
+    if (kind == NIC_LINE_NIC)
+        rc = parse_nic(fields + 2, &parsed.nic);
+    else if (kind == NIC_LINE_NODE)
+        rc = parse_node(fields + 2, &parsed);
+    else if (kind == NIC_LINE_FAIL)
+        rc = parse_fail(fields + 2, &parsed);
     if (rc == 0)
         *ret_line = parsed;
     return rc;

@@ -49,6 +49,8 @@ ok "equal nodes give an equal description" cmp -s "$scratch/before" "$scratch/ni
 
 refuses 125 "v\[1-3\]: no NIC that is up: .*; exclude nodes by -- --host \^v\[1-3\]," "nodes without a NIC" \
     fabric --nics -- --virtual-nodes 3 "${plain[@]}" -x HWLOC_SYNTHETIC=pu:2
+refuses 125 "1 of 2 nodes have answered: process 1 has said nothing; do not give .* --output-from" "a node that is not heard" \
+    fabric --nics -- --virtual-nodes 2 "${xml[@]}" --output-from 0
 echo "no XML" >"$scratch/broken.xml"
 refuses 125 "cannot read the NICs of v\[1-2\]: hwloc cannot read the devices: " "nodes whose hwloc fails" \
     fabric --nics -- --virtual-nodes 2 "${plain[@]}" -x "HWLOC_XMLFILE=$scratch/broken.xml"

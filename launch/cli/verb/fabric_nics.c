@@ -22,6 +22,7 @@
 struct machine {
     char *name; /* NULL: not known */
     char *why;  /* it could not say; NULL: it could */
+    bool has_ended;
     struct nic_list nics;
 };
 
@@ -49,25 +50,80 @@ static const char *next_line(const char *line)
     return line + bytes + (line[bytes] == '\n');
 }
 
+static int refuse_line(const char *text, struct error *error)
+{
+    return error_set(error, -EPROTO, "cannot read NICs: a process has printed '%.*s'",
+                     (int)strcspn(text, "\n"), text);
+}
+
+/* The first line of a process. */
+static int begin_machine(struct machines *machines, const struct nic_line *line)
+{
+    size_t offset;
+
+    if (machines->items == NULL && line->of <= HOSTLIST_HOSTS_MAX) {
+        machines->count = line->of;
+        machines->items =
+            memory_allocate_zeroed((size_t)machines->count * sizeof(*machines->items));
+    }
+    if (line->of != machines->count || machines->items[line->rank].name != NULL ||
+        host_name_check(line->text, strlen(line->text), &offset, NULL) < 0)
+        return -EPROTO;
+    machines->items[line->rank].name = memory_copy_string(line->text);
+    return 0;
+}
+
+/* One after its first. */
+static int go_on(struct machine *machine, const struct nic_line *line)
+{
+    if (machine->name == NULL || machine->has_ended)
+        return -EPROTO;
+    if (line->kind == NIC_LINE_NIC) {
+        nic_list_add(&machine->nics, &line->nic);
+    } else if (line->kind == NIC_LINE_END) {
+        machine->has_ended = true;
+    } else {
+        free(machine->why);
+        machine->why = memory_copy_string(line->text);
+    }
+    return 0;
+}
+
 static int take_line(struct machines *machines, const char *text, struct error *error)
 {
     struct nic_line line;
-    struct machine *machine;
-    size_t offset;
+    int rc = nic_line_parse(text, &line);
 
-    if (nic_line_parse(text, &line) < 0 || line.rank >= machines->count ||
-        (line.kind == NIC_LINE_NODE &&
-         host_name_check(line.text, strlen(line.text), &offset, NULL) < 0))
-        return error_set(error, -EPROTO, "cannot read NICs: a process has printed '%.*s'",
-                         (int)strcspn(text, "\n"), text);
-    machine = &machines->items[line.rank];
-    if (line.kind == NIC_LINE_NIC) {
-        nic_list_add(&machine->nics, &line.nic);
-    } else {
-        char **kept = line.kind == NIC_LINE_NODE ? &machine->name : &machine->why;
+    if (rc == 0 && line.kind == NIC_LINE_NODE)
+        rc = begin_machine(machines, &line);
+    else if (rc == 0)
+        rc = line.rank < machines->count ? go_on(&machines->items[line.rank], &line) : -EPROTO;
+    return rc < 0 ? refuse_line(text, error) : 0;
+}
 
-        free(*kept);
-        *kept = memory_copy_string(line.text);
+/* Has each process said all? */
+static int check_all(const struct machines *machines, struct error *error)
+{
+    uint32_t begun = 0, silent = 0;
+
+    if (machines->count == 0)
+        return error_set(error, -EPROTO, "cannot read NICs: no process has said anything");
+    for (uint32_t i = machines->count; i-- > 0;) {
+        begun += machines->items[i].name != NULL;
+        silent = machines->items[i].name == NULL ? i : silent;
+    }
+    if (begun < machines->count)
+        return error_set(
+            error, -EPROTO,
+            "cannot read NICs: %u of %u nodes have answered: process %u has said nothing; do not "
+            "give options that hide what processes print, like --output-from",
+            begun, machines->count, silent);
+    for (uint32_t i = 0; i < machines->count; i++) {
+        if (!machines->items[i].has_ended)
+            return error_set(error, -EPROTO,
+                             "cannot read NICs: process %u (%s) has not said all of its NICs: it "
+                             "has ended early",
+                             i, machines->items[i].name);
     }
     return 0;
 }
@@ -76,19 +132,9 @@ static int take_lines(struct machines *machines, const char *lines, struct error
 {
     int rc = 0;
 
-    for (const char *line = lines; *line != '\0'; line = next_line(line))
-        machines->count += strncmp(line, "node\t", 5) == 0;
-    machines->items =
-        memory_allocate_zeroed((machines->count + (size_t)1) * sizeof(*machines->items));
     for (const char *line = lines; *line != '\0' && rc == 0; line = next_line(line))
         rc = take_line(machines, line, error);
-    for (uint32_t i = 0; i < machines->count && rc == 0; i++) {
-        if (machines->items[i].name == NULL)
-            rc = error_set(error, -EPROTO, "cannot read NICs: process %u has said nothing", i);
-    }
-    if (rc == 0 && machines->count == 0)
-        rc = error_set(error, -EPROTO, "cannot read NICs: no process has said anything");
-    return rc;
+    return rc == 0 ? check_all(machines, error) : rc;
 }
 
 /* ---- Nodes that cannot be described ---- */

@@ -13,9 +13,15 @@
 
 #define GIGABIT 1000000000ull
 
-static void put_node(struct buffer *lines, uint32_t rank, const char *name)
+static void put_node(struct buffer *lines, uint32_t rank, uint32_t of, const char *name)
 {
-    nic_line_print_text(NIC_LINE_NODE, rank, name, lines);
+    nic_line_print_node(rank, of, name, lines);
+}
+
+static void put_ends(struct buffer *lines, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        nic_line_print_end(i, lines);
 }
 
 static void put_nic(struct buffer *lines, uint32_t rank, const char *name, const char *fabric,
@@ -74,12 +80,13 @@ static void test_description(void)
     struct nic_facts facts;
     struct buffer lines = {0};
 
-    put_node(&lines, 1, "a2");
+    put_node(&lines, 1, 2, "a2");
     put_nic(&lines, 1, "eth0", "", 10 * GIGABIT, NIC_UP);
-    put_node(&lines, 0, "b1");
+    put_node(&lines, 0, 2, "b1");
     put_nic(&lines, 0, "mlx5_0", "f", 100 * GIGABIT, NIC_STATE_UNKNOWN);
     put_nic(&lines, 0, "mlx5_1", "f", 400 * GIGABIT, NIC_DOWN);
     put_nic(&lines, 0, "mlx5_2", "f", 0, NIC_UP);
+    put_ends(&lines, 2);
     describe(&lines, NULL, &model);
     is_uint(model.vertices_count, 3, "three NICs: one is down");
     is_uint(model.switches_count, 1, "below one switch");
@@ -99,9 +106,10 @@ static void test_planes(void)
     struct fabric_model model;
     struct buffer lines = {0};
 
-    put_node(&lines, 0, "n1");
+    put_node(&lines, 0, 1, "n1");
     put_nic(&lines, 0, "hsn0", "10.1.0.0/16", 0, NIC_UP);
     put_nic(&lines, 0, "hsn1", "10.2.0.0/16", 0, NIC_UP);
+    put_ends(&lines, 1);
     describe(&lines, NULL, &model);
     ok(model.planes_count == 2 && fabric_model_find_plane(&model, "10.1.0.0/16") == 0 &&
            fabric_model_find_plane(&model, "10.2.0.0/16") == 1,
@@ -121,12 +129,13 @@ static void test_topology(void)
     struct buffer lines = {0};
 
     is_int(fabric_read_json(&topology, text, strlen(text), NULL), 0, "a topology");
-    put_node(&lines, 0, "n3");
+    put_node(&lines, 0, 2, "n3");
     put_nic(&lines, 0, "mlx5_0", "", 0, NIC_UP);
     put_nic(&lines, 0, "mlx5_1", "", 0, NIC_UP);
     put_nic(&lines, 0, "mlx5_10", "", 0, NIC_UP);
-    put_node(&lines, 1, "n1.site.org");
+    put_node(&lines, 1, 2, "n1.site.org");
     put_nic(&lines, 1, "eth0", "", 0, NIC_UP);
+    put_ends(&lines, 2);
     describe(&lines, &topology, &model);
     is_uint(model.switches_count, 4, "has all its switches");
     vertex_is(&model, 0, "n3:mlx5_0", "s1", 1);
@@ -160,28 +169,31 @@ static void test_nodes(void)
     for (uint32_t i = 0; i < 5; i++) {
         char name[] = {'n', (char)('1' + i), '\0'};
 
-        put_node(&lines, i, name);
+        put_node(&lines, i, 5, name);
         if (i != 3)
             put_nic(&lines, i, "eth0", "", 0, i == 1 || i == 2 ? NIC_DOWN : NIC_UP);
     }
+    put_ends(&lines, 5);
     refuses(
         &lines, NULL, -ENODEV,
         "n[2-4]: no NIC that is up: libfabric describes none, and hwloc no network interface of a "
         "PCI device; exclude nodes by -- --host ^n[2-4], or write a description yourself");
-    put_node(&lines, 0, "n1");
-    nic_line_print_text(NIC_LINE_FAIL, 0, "it broke", &lines);
-    put_node(&lines, 1, "n2");
-    nic_line_print_text(NIC_LINE_FAIL, 1, "it burst", &lines);
-    put_node(&lines, 2, "n9");
-    nic_line_print_text(NIC_LINE_FAIL, 2, "it broke", &lines);
+    put_node(&lines, 0, 3, "n1");
+    nic_line_print_fail(0, "it broke", &lines);
+    put_node(&lines, 1, 3, "n2");
+    nic_line_print_fail(1, "it burst", &lines);
+    put_node(&lines, 2, 3, "n9");
+    nic_line_print_fail(2, "it broke", &lines);
+    put_ends(&lines, 3);
     refuses(&lines, NULL, -EIO, "cannot read the NICs of n[1,9]: it broke");
     is_int(fabric_read_generate(&topology, "fat-tree:2", NULL), 0, "a topology of n1 and n2");
     for (uint32_t i = 0; i < 4; i++) {
         char name[] = {'n', (char)('1' + i), '\0'};
 
-        put_node(&lines, i, name);
+        put_node(&lines, i, 4, name);
         put_nic(&lines, i, "eth0", "", 0, NIC_UP);
     }
+    put_ends(&lines, 4);
     refuses(&lines, &topology, -ENOENT,
             "option --topology: it does not have n[3-4]; add them, or exclude them by -- --host "
             "^n[3-4]");
@@ -196,6 +208,30 @@ static void refuses_text(const char *text, const char *why)
     refuses(&lines, NULL, -EPROTO, why);
 }
 
+static void test_missing(void)
+{
+    refuses_text("", "cannot read NICs: no process has said anything");
+    refuses_text("node\t0\t1\tn1\nhello\n", "cannot read NICs: a process has printed 'hello'");
+    refuses_text("nic\t0\n", "cannot read NICs: a process has printed 'nic 0'");
+    refuses_text("end\t0\n", "cannot read NICs: a process has printed 'end 0'");
+    refuses_text("node\t0\t1\tn 1\n", "cannot read NICs: a process has printed 'node 0 1 n 1'");
+    refuses_text("node\t0\t2\tn1\nnode\t1\t3\tn2\n",
+                 "cannot read NICs: a process has printed 'node 1 3 n2'");
+    refuses_text("node\t0\t2\tn1\nnode\t0\t2\tn1\n",
+                 "cannot read NICs: a process has printed 'node 0 2 n1'");
+    refuses_text("node\t0\t4294967295\tn1\n",
+                 "cannot read NICs: a process has printed 'node 0 4294967295 n1'");
+    refuses_text("node\t0\t1\tn1\nend\t0\nfail\t0\tx\n",
+                 "cannot read NICs: a process has printed 'fail 0 x'");
+    refuses_text(
+        "node\t0\t3\tn1\nend\t0\nnode\t2\t3\tn3\nend\t2\n",
+        "cannot read NICs: 2 of 3 nodes have answered: process 1 has said nothing; do not give "
+        "options that hide what processes print, like --output-from");
+    refuses_text(
+        "node\t0\t2\tn1\nnode\t1\t2\tn2\nend\t0\n",
+        "cannot read NICs: process 1 (n2) has not said all of its NICs: it has ended early");
+}
+
 int main(void)
 {
     test_costs();
@@ -203,10 +239,6 @@ int main(void)
     test_planes();
     test_topology();
     test_nodes();
-    refuses_text("", "cannot read NICs: no process has said anything");
-    refuses_text("node\t0\tn1\nhello\n", "cannot read NICs: a process has printed 'hello'");
-    refuses_text("node\t1\tn1\n", "cannot read NICs: a process has printed 'node 1 n1'");
-    refuses_text("node\t0\tn1\nnode\t0\tn1\n", "cannot read NICs: process 1 has said nothing");
-    refuses_text("node\t0\tn 1\n", "cannot read NICs: a process has printed 'node 0 n 1'");
+    test_missing();
     return done_testing();
 }

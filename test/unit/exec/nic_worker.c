@@ -27,7 +27,7 @@ static FILE *run(void)
     status = nic_worker_run();
     dup2(own, STDOUT_FILENO);
     close(own);
-    is_int(status, EXIT_SUCCESS, "a process of node n1");
+    is_int(status, EXIT_SUCCESS, "a process of a node");
     rewind(file);
     return file;
 }
@@ -41,17 +41,22 @@ int main(void)
 
     unsetenv("BANYAN_NODE");
     unsetenv("BANYAN_RANK");
+    unsetenv("BANYAN_SIZE");
     is_int(nic_worker_run(), EXIT_STATUS_FAILED, "without a run");
-    setenv("BANYAN_NODE", "n1", 1);
+    setenv("BANYAN_NODE", "n\xc3\xa9", 1);
     setenv("BANYAN_RANK", "12", 1);
+    is_int(nic_worker_run(), EXIT_STATUS_FAILED, "nor without its size");
+    setenv("BANYAN_SIZE", "13", 1);
     file = run();
     ok(fgets(line, sizeof(line), file) != NULL && nic_line_parse(line, &parsed) == 0 &&
-           parsed.kind == NIC_LINE_NODE && parsed.rank == 12 && strcmp(parsed.text, "n1") == 0,
+           parsed.kind == NIC_LINE_NODE && parsed.rank == 12 && parsed.of == 13 &&
+           strcmp(parsed.text, "n\xc3\xa9") == 0,
        "it says which node it is");
     while (fgets(line, sizeof(line), file) != NULL && nic_line_parse(line, &parsed) == 0 &&
            parsed.kind == NIC_LINE_NIC && parsed.rank == 12)
         nics++;
-    ok(feof(file), "and its %d NICs: %s", nics, feof(file) ? "" : line);
+    ok(parsed.kind == NIC_LINE_END && parsed.rank == 12 && fgets(line, sizeof(line), file) == NULL,
+       "its %d NICs, and the end: %s", nics, line);
     fclose(file);
     return done_testing();
 }

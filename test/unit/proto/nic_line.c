@@ -14,17 +14,23 @@ static void test_texts(void)
     struct nic_line line;
     struct buffer out = {0};
 
-    nic_line_print_text(NIC_LINE_NODE, 7, "n7.site", &out);
-    is_string(buffer_string(&out), "node\t7\tn7.site\n", "a node");
+    nic_line_print_node(7, 8, "n\xc3\xa9.site", &out);
+    is_string(buffer_string(&out), "node\t7\t8\tn\xc3\xa9.site\n", "a node");
     ok(nic_line_parse(buffer_string(&out), &line) == 0 && line.kind == NIC_LINE_NODE &&
-           line.rank == 7 && strcmp(line.text, "n7.site") == 0,
-       "is read");
+           line.rank == 7 && line.of == 8 && strcmp(line.text, "n\xc3\xa9.site") == 0,
+       "is read, with the name as it is");
     buffer_clear(&out);
-    nic_line_print_text(NIC_LINE_FAIL, 4294967294u, "a\tb\nc", &out);
+    nic_line_print_fail(4294967294u, "a\tb\nc", &out);
     ok(nic_line_parse(buffer_string(&out), &line) == 0 && line.kind == NIC_LINE_FAIL &&
            line.rank == 4294967294u,
        "a failure is read");
     is_string(line.text, "a b c", "in one line");
+    buffer_clear(&out);
+    nic_line_print_end(3, &out);
+    is_string(buffer_string(&out), "end\t3\n", "an end");
+    ok(nic_line_parse(buffer_string(&out), &line) == 0 && line.kind == NIC_LINE_END &&
+           line.rank == 3,
+       "is read");
     buffer_fini(&out);
 }
 
@@ -56,11 +62,20 @@ static void test_refused(void)
         "",
         "node",
         "node\t1",
-        "node\t1\t",
-        "node\t-1\tn1",
-        "node\t4294967295\tn1",
-        "node\t1\tn1\tx",
-        "edge\t1\tn1",
+        "node\t1\t2",
+        "node\t1\t2\t",
+        "node\t1\t1\tn1",
+        "node\t1\tx\tn1",
+        "node\t-1\t2\tn1",
+        "node\t4294967295\t4294967295\tn1",
+        "node\t1\t2\tn1\tx",
+        "edge\t1\t2\tn1",
+        "fail\t1",
+        "fail\t1\t",
+        "fail\t1\t\xc3\xa9",
+        "end",
+        "end\tx",
+        "end\t1\t",
         "nic\t1\teth0",
         "nic\t1\teth0\t\t0\t0\t65535\t0\t\t\t\t\t\t\tx",
         "nic\t1\teth0\t\t0\t0\t65535\t0\t\t\t\t\t",
@@ -81,7 +96,7 @@ static void test_refused(void)
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
         is_int(nic_line_parse(wrong[i], &line), -EPROTO, "no line: %zu", i);
     memset(long_line, 'x', sizeof(long_line) - 1);
-    memcpy(long_line, "node\t1\t", 7);
+    memcpy(long_line, "node\t1\t2\t", 9);
     long_line[sizeof(long_line) - 1] = '\0';
     is_int(nic_line_parse(long_line, &line), -EPROTO, "nor a long one");
 }
