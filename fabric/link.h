@@ -31,7 +31,7 @@
 #include "fabric/sock.h"
 #include "fabric/tls.h"
 
-#define LINK_PROTOCOL_VERSION 19u
+#define LINK_PROTOCOL_VERSION 20u
 #define LINK_CHUNK_BYTES      (64u * 1024)
 #define LINK_INPUT_BYTES      (64u * 1024)
 #define LINK_LOOK_NS          NS_PER_S

@@ -18,7 +18,7 @@
 #include "base/error.h"
 #include "pmix/pmi.h"
 
-#define HOST_ABI 9
+#define HOST_ABI 10
 
 /* What host_table.wait has waited for: the caller's descriptor is readable; process must be called. */
 enum { HOST_FD = 1, HOST_OWN = 2 };
