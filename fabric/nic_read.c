@@ -17,6 +17,7 @@
 #include "fabric/file_read.h"
 
 #define FILE_BYTES_MAX  4096
+#define PORTS_MAX       255 /* of a verbs device */
 #define BITS_IN_MEGABIT 1000000u
 #define BITS_IN_GIGABIT 1e9
 
@@ -92,8 +93,9 @@ static void ask_interface(const char *class, struct nic *nic)
     char line[NIC_TEXT_BYTES];
     uint64_t type = read_number(directory, nic->name, "type");
     uint64_t mtu = read_number(directory, nic->name, "mtu");
+    uint64_t speed = read_number(directory, nic->name, "speed");
 
-    nic->facts.speed = read_number(directory, nic->name, "speed") * BITS_IN_MEGABIT;
+    nic->facts.speed = speed <= INT64_MAX / BITS_IN_MEGABIT ? speed * BITS_IN_MEGABIT : 0;
     nic->facts.mtu = mtu <= UINT32_MAX ? (uint32_t)mtu : 0;
     read_line(directory, nic->name, "operstate", line);
     nic->facts.state = (uint8_t)state_of(line);
@@ -104,46 +106,74 @@ static void ask_interface(const char *class, struct nic *nic)
     free(directory);
 }
 
-/* Of the first port: "100 Gb/sec (4X EDR)", "4: ACTIVE". */
-static void ask_verbs(const char *class, struct nic *nic)
-{
-    char *directory = memory_printf("%s/infiniband", class);
-    char line[NIC_TEXT_BYTES];
-    double rate;
-
-    read_line(directory, nic->name, "ports/1/rate", line);
-    if (sscanf(line, "%lf Gb", &rate) == 1 && rate > 0 && rate < 1e9)
-        nic->facts.speed = (uint64_t)(rate * BITS_IN_GIGABIT);
-    read_line(directory, nic->name, "ports/1/state", line);
-    if (line[0] != '\0')
-        nic->facts.state = strstr(line, "ACTIVE") != NULL ? NIC_UP : NIC_DOWN;
-    read_line(directory, nic->name, "ports/1/link_layer", nic->facts.texts[NIC_TYPE]);
-    read_driver(directory, nic->name, &nic->facts);
-    free(directory);
-}
-
 static int exists(const char *class, const char *name, const char *file)
 {
-    char *path = memory_printf("%s/net/%s%s", class, name, file);
+    char *path = memory_printf("%s/%s%s", class, name, file);
     int is_there = access(path, F_OK) == 0;
 
     free(path);
     return is_there;
 }
 
+/* "100 Gb/sec (4X EDR)", "4: ACTIVE". */
+static void ask_port(const char *ports, const char *number, struct nic_facts *facts)
+{
+    char line[NIC_TEXT_BYTES];
+    double rate;
+
+    read_line(ports, number, "rate", line);
+    if (sscanf(line, "%lf Gb", &rate) == 1 && rate > 0 && rate < 1e9)
+        facts->speed = (uint64_t)(rate * BITS_IN_GIGABIT);
+    read_line(ports, number, "state", line);
+    if (line[0] != '\0')
+        facts->state = strstr(line, "ACTIVE") != NULL ? NIC_UP : NIC_DOWN;
+    read_line(ports, number, "link_layer", facts->texts[NIC_TYPE]);
+}
+
+/* One that is up, then the fastest. */
+static int is_better(const struct nic_facts *facts, const struct nic_facts *other)
+{
+    int is_up = facts->state == NIC_UP;
+
+    return is_up != (other->state == NIC_UP) ? is_up : facts->speed > other->speed;
+}
+
+/* What its best port is. */
+static void ask_verbs(const char *class, struct nic *nic)
+{
+    char *directory = memory_printf("%s/infiniband", class);
+    char *ports = memory_printf("%s/%s/ports", directory, nic->name);
+    const struct nic_facts unasked = nic->facts;
+    char number[sizeof("255")] = "1";
+
+    for (unsigned int i = 1; i <= PORTS_MAX && exists(ports, number, ""); i++) {
+        struct nic_facts facts = unasked;
+
+        ask_port(ports, number, &facts);
+        if (i == 1 || is_better(&facts, &nic->facts))
+            nic->facts = facts;
+        snprintf(number, sizeof(number), "%u", (i + 1) % 1000);
+    }
+    read_driver(directory, nic->name, &nic->facts);
+    free(ports);
+    free(directory);
+}
+
 void nic_read_drop_virtual(const char *class, struct nic_list *list)
 {
+    char *interfaces = memory_printf("%s/net", class);
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < list->count; i++) {
         const struct nic *nic = &list->items[i];
 
-        if (nic->facts.texts[NIC_PCI][0] == '\0' && exists(class, nic->name, "") &&
-            !exists(class, nic->name, "/device"))
+        if (nic->facts.texts[NIC_PCI][0] == '\0' && exists(interfaces, nic->name, "") &&
+            !exists(interfaces, nic->name, "/device"))
             continue;
         list->items[kept++] = *nic;
     }
     list->count = kept;
+    free(interfaces);
 }
 
 /* ---- What hwloc shows ---- */
@@ -185,6 +215,8 @@ static void add_device(hwloc_topology_t topology, hwloc_obj_t object, const char
     assert(is_interface || object->attr->osdev.type == HWLOC_OBJ_OSDEV_OPENFABRICS);
     nic_facts_init(&nic.facts);
     nic_text_set(nic.name, sizeof(nic.name), object->name);
+    if (nic.name[0] == '\0')
+        return;
     fill_card(&card->attr->pcidev, &nic.facts);
     nic.facts.numa = numa_of(topology, object);
     nic_text_set(nic.facts.texts[NIC_ADDRESS], NIC_TEXT_BYTES,

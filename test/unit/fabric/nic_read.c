@@ -95,6 +95,15 @@ static void make_class(void)
     make("infiniband/mlx5_0/ports/1/link_layer", "InfiniBand\n");
     make("infiniband/qib0/ports/1/rate", "2.5 Gb/sec (1X SDR)\n");
     make("infiniband/qib0/ports/1/state", "1: DOWN\n");
+    make("infiniband/mlx5_0/ports/2/rate", "400 Gb/sec (4X NDR)\n");
+    make("infiniband/mlx5_0/ports/2/state", "1: DOWN\n");
+    make("infiniband/mlx5_0/ports/2/link_layer", "Ethernet\n");
+    make("infiniband/qib0/ports/2/rate", "10 Gb/sec (4X SDR)\n");
+    make("infiniband/qib0/ports/2/state", "4: ACTIVE\n");
+    make("infiniband/qib0/ports/3/rate", "20 Gb/sec (4X DDR)\n");
+    make("infiniband/qib0/ports/3/state", "4: ACTIVE\n");
+    make("infiniband/qib0/ports/5/rate", "40 Gb/sec (4X QDR)\n");
+    make("infiniband/qib0/ports/5/state", "4: ACTIVE\n");
 }
 
 static void test_class(void)
@@ -120,11 +129,12 @@ static void test_class(void)
     is_string(facts->texts[NIC_TYPE], "InfiniBand", "of InfiniBand");
     ok(find(&list, "eth1")->facts.state == NIC_STATE_UNKNOWN, "one that does not say");
     facts = &find(&list, "mlx5_0")->facts;
-    ok(facts->speed == 200000000000u && facts->state == NIC_UP, "a verbs device");
+    ok(facts->speed == 200000000000u && facts->state == NIC_UP,
+       "a verbs device: of its ports the one that is up");
     is_string(facts->texts[NIC_TYPE], "InfiniBand", "its link layer");
     is_string(facts->texts[NIC_DRIVER], "mlx5_core", "its driver");
     facts = &find(&list, "qib0")->facts;
-    ok(facts->speed == 2500000000u && facts->state == NIC_DOWN, "one that is not active");
+    ok(facts->speed == 20000000000u && facts->state == NIC_UP, "the fastest that is up");
     nic_list_fini(&list);
 }
 
