@@ -39,7 +39,7 @@ void nic_facts_fill(struct nic_facts *facts, const struct nic_facts *others)
         facts->mtu = others->mtu;
     if (facts->numa == NIC_NUMA_UNKNOWN)
         facts->numa = others->numa;
-    if (facts->state == NIC_STATE_UNKNOWN)
+    if (facts->state == NIC_STATE_UNKNOWN || others->state == NIC_UP)
         facts->state = others->state;
 }
 
@@ -66,8 +66,11 @@ bool nic_text_is_valid(const char *text)
 void nic_pci_set(struct nic_facts *facts, uint32_t domain, uint32_t bus, uint32_t device,
                  uint32_t function)
 {
-    snprintf(facts->texts[NIC_PCI], NIC_TEXT_BYTES, "%04x:%02x:%02x.%x", domain, bus, device,
-             function);
+    if (bus > 0xff || device > 0x1f || function > 7)
+        nic_text_set(facts->texts[NIC_PCI], NIC_TEXT_BYTES, NULL);
+    else
+        snprintf(facts->texts[NIC_PCI], NIC_TEXT_BYTES, "%04x:%02x:%02x.%x", domain, bus, device,
+                 function);
 }
 
 bool nic_pci_is_valid(const char *text)
@@ -78,7 +81,7 @@ bool nic_pci_is_valid(const char *text)
     if (sscanf(text, "%8x:%2x:%2x.%1x", &domain, &bus, &device, &function) != 4)
         return false;
     nic_pci_set(&facts, domain, bus, device, function);
-    return device < 32 && function < 8 && strcmp(facts.texts[NIC_PCI], text) == 0;
+    return strcmp(facts.texts[NIC_PCI], text) == 0;
 }
 
 /* ---- Lists ---- */
@@ -91,8 +94,10 @@ void nic_list_fini(struct nic_list *list)
 
 void nic_list_add(struct nic_list *list, const struct nic *nic)
 {
-    if (list->count == NIC_LIST_MAX)
+    if (list->count == NIC_LIST_MAX) {
+        list->is_cut = true;
         return;
+    }
     if ((list->count & (list->count - 1)) == 0)
         list->items = memory_resize(list->items, (2 * (size_t)list->count + 1) * sizeof(*nic));
     list->items[list->count++] = *nic;
@@ -170,23 +175,39 @@ static void take_described(const struct nic_list *libfabric, const struct nic_li
     }
 }
 
-/* An interface of the same name first, then all that share its PCI address. */
+/* The nearer, the lower: devices of its name, then verbs devices, then interfaces of its PCI address. */
+enum nearness { OF_NAME, OF_CARD_VERBS, OF_CARD, NEARNESS_COUNT };
+
+static enum nearness nearness_of(const struct nic *nic, const struct nic *other)
+{
+    if (strcmp(nic->name, other->name) == 0)
+        return OF_NAME;
+    return other->kind == NIC_VERBS ? OF_CARD_VERBS : OF_CARD;
+}
+
+/* Another device of the card may be down alone: a port without a cable, an interface that nobody has set up. */
 static void fill_from(struct nic *nic, const struct nic_list *hwloc)
 {
-    for (int by_name = 1; by_name >= 0; by_name--) {
+    for (int nearness = 0; nearness < NEARNESS_COUNT; nearness++) {
         for (uint32_t i = 0; i < hwloc->count; i++) {
-            const struct nic *other = &hwloc->items[i];
+            struct nic other = hwloc->items[i];
 
-            if ((strcmp(nic->name, other->name) == 0) == by_name && is_same(nic, other))
-                nic_facts_fill(&nic->facts, &other->facts);
+            if ((int)nearness_of(nic, &other) != nearness || !is_same(nic, &other))
+                continue;
+            if (nearness != OF_NAME && other.facts.state == NIC_DOWN)
+                other.facts.state = NIC_STATE_UNKNOWN;
+            nic_facts_fill(&nic->facts, &other.facts);
         }
     }
 }
 
+/* InfiniBand carries data also if its interface, of IP, is down. */
 static bool has_interface(const struct nic_list *hwloc, const struct nic *nic)
 {
     for (uint32_t i = 0; i < hwloc->count; i++) {
-        if (hwloc->items[i].kind == NIC_INTERFACE && is_same(&hwloc->items[i], nic))
+        const struct nic *other = &hwloc->items[i];
+
+        if (other->kind == NIC_INTERFACE && other->facts.state != NIC_DOWN && is_same(other, nic))
             return true;
     }
     return false;
@@ -206,8 +227,33 @@ static void take_interfaces(const struct nic_list *hwloc, struct nic_list *list)
 static int compare_names(const void *a, const void *b)
 {
     const struct nic *left = a, *right = b;
+    int order = strverscmp(left->name, right->name);
 
-    return strverscmp(left->name, right->name);
+    return order != 0 ? order : strcmp(pci_of(left), pci_of(right));
+}
+
+static bool is_taken(const struct nic_list *list, uint32_t before, const char *name)
+{
+    for (uint32_t i = 0; i < before; i++) {
+        if (strcmp(list->items[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What is added fits: long names lose their end. */
+static void rename_nic(struct nic_list *list, uint32_t number)
+{
+    struct nic *nic = &list->items[number];
+    char name[NIC_NAME_BYTES];
+
+    snprintf(name, sizeof(name), "%.40s@%.20s", nic->name, pci_of(nic));
+    for (uint32_t i = 2; pci_of(nic)[0] == '\0' || is_taken(list, number, name); i++) {
+        snprintf(name, sizeof(name), "%.40s#%u", nic->name, i);
+        if (!is_taken(list, number, name))
+            break;
+    }
+    memcpy(nic->name, name, sizeof(name));
 }
 
 void nic_list_join(const struct nic_list *libfabric, const struct nic_list *hwloc,
@@ -222,5 +268,10 @@ void nic_list_join(const struct nic_list *libfabric, const struct nic_list *hwlo
         take_interfaces(hwloc, &list);
     if (list.count > 1)
         qsort(list.items, list.count, sizeof(*list.items), compare_names);
+    for (uint32_t i = 1; i < list.count; i++) {
+        if (is_taken(&list, i, list.items[i].name))
+            rename_nic(&list, i);
+    }
+    list.is_cut = list.is_cut || libfabric->is_cut || hwloc->is_cut;
     *ret_list = list;
 }

@@ -52,32 +52,35 @@ struct nic {
 struct nic_list {
     struct nic *items;
     uint32_t count;
+    bool is_cut; /* there were more than NIC_LIST_MAX */
 };
 
 /* Nothing is known. */
 void nic_facts_init(struct nic_facts *facts);
 bool nic_facts_known(const struct nic_facts *facts);
-/* What is not known is taken from the others. */
+/* What is not known is taken from the others; what one of them says is up is so. */
 void nic_facts_fill(struct nic_facts *facts, const struct nic_facts *others);
 
 /* What of it has room; other characters become blanks, and those at the end are cut off.  NULL is "". */
 void nic_text_set(char *text, size_t text_bytes, const char *value);
 /* Is it kept as it is, and more than ""? */
 bool nic_text_is_valid(const char *text);
+/* "" if there is no such device. */
 void nic_pci_set(struct nic_facts *facts, uint32_t domain, uint32_t bus, uint32_t device,
                  uint32_t function);
 /* Is it as nic_pci_set writes it? */
 bool nic_pci_is_valid(const char *text);
 
 void nic_list_fini(struct nic_list *list);
-/* A copy; more than NIC_LIST_MAX are left out. */
+/* A copy; more than NIC_LIST_MAX are left out, and the list is cut. */
 void nic_list_add(struct nic_list *list, const struct nic *nic);
 /* The same, unless one that is equal in all is in it.  O(n). */
 void nic_list_add_new(struct nic_list *list, const struct nic *nic);
 /* The NICs of a machine, sorted by name, numbers in it by their value: those of libfabric, with what hwloc's devices of the same
- * PCI address, or else of the same name, know beside.  Several descriptions of one PCI address are of one NIC.  If libfabric
- * describes none: of hwloc's devices those with a PCI address, the interfaces that are not known to be down, and the verbs
- * devices without an interface.  O(n^2). */
+ * PCI address, or else of the same name, know beside.  Several descriptions of one PCI address are of one NIC, which is
+ * up if one of them is; of hwloc's devices only one with the same name makes it down.  If libfabric describes none: of hwloc's devices
+ * those with a PCI address that are not known to be down, the interfaces, and the verbs devices without such an interface.  Of
+ * equal names the later ones get "@" and their PCI address, or "#" and a number.  O(n^2). */
 void nic_list_join(const struct nic_list *libfabric, const struct nic_list *hwloc,
                    struct nic_list *ret_list);
 

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/nic.h"
 
-#define OFI_ABI               2
+#define OFI_ABI               3
 #define OFI_NAME_BYTES_MAX    256         /* of an endpoint's address */
 #define OFI_MESSAGE_BYTES_MAX (16 * 1024) /* what the providers send eagerly */
 #define OFI_SENDS_MAX         64          /* under way at once */

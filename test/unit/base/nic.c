@@ -52,6 +52,12 @@ static void test_pci(void)
     is_string(facts.texts[NIC_PCI], "0000:c1:1f.7", "a PCI address");
     ok(nic_pci_is_valid(facts.texts[NIC_PCI]), "is one");
     ok(nic_pci_is_valid("10000:00:02.0"), "also in a domain of five digits");
+    nic_pci_set(&facts, 0, 0xc1, 0x20, 0);
+    is_string(facts.texts[NIC_PCI], "", "there is no device 32");
+    nic_pci_set(&facts, 0, 0xc1, 0, 8);
+    is_string(facts.texts[NIC_PCI], "", "nor a function 8");
+    nic_pci_set(&facts, 0, 0x100, 0, 0);
+    is_string(facts.texts[NIC_PCI], "", "nor a bus 256");
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
         ok(!nic_pci_is_valid(wrong[i]), "'%s' is none", wrong[i]);
 }
@@ -74,6 +80,8 @@ static void test_facts(void)
     is_string(facts.texts[NIC_DRIVER], "own", "what is known stays");
     ok(facts.state == NIC_UP && facts.numa == 0 && facts.mtu == 1500 && facts.speed == 0,
        "what is not is filled");
+    nic_facts_fill(&others, &facts);
+    is_uint(others.state, NIC_UP, "what another says is up is up");
 }
 
 /* A card of libfabric's is both verbs device and interface of hwloc's; eth0 is another. */
@@ -121,6 +129,80 @@ static void test_joined(void)
     nic_list_fini(&hwloc);
 }
 
+/* libfabric does not know the state of the first two, and says of the third that it is down. */
+static void test_states(void)
+{
+    struct nic_list libfabric = {.items = NULL}, hwloc = {.items = NULL}, list;
+    struct nic nic = make(NIC_OF_LIBFABRIC, "mlx5_0", "0000:c1:00.0", 0);
+
+    nic_list_add(&libfabric, &nic);
+    nic = make(NIC_OF_LIBFABRIC, "mlx5_1", "0000:c2:00.0", 0);
+    nic_list_add(&libfabric, &nic);
+    nic = make(NIC_OF_LIBFABRIC, "mlx5_2", "0000:c3:00.0", 0);
+    nic.facts.state = NIC_DOWN;
+    nic_list_add(&libfabric, &nic);
+    nic.facts.state = NIC_UP;
+    nic_list_add(&libfabric, &nic);
+    nic = make(NIC_INTERFACE, "ib0", "0000:c1:00.0", 1);
+    nic_text_set(nic.facts.texts[NIC_ADDRESS], NIC_TEXT_BYTES, "of-ib0");
+    nic.facts.state = NIC_DOWN;
+    nic_list_add(&hwloc, &nic);
+    nic = make(NIC_VERBS, "rocep0", "0000:c1:00.0", 200);
+    nic_text_set(nic.facts.texts[NIC_ADDRESS], NIC_TEXT_BYTES, "of-rocep0");
+    nic_list_add(&hwloc, &nic);
+    nic = make(NIC_VERBS, "mlx5_1", "0000:c2:00.0", 0);
+    nic.facts.state = NIC_DOWN;
+    nic_list_add(&hwloc, &nic);
+    nic_list_join(&libfabric, &hwloc, &list);
+    is_uint(list.count, 3, "three NICs");
+    is_uint(list.items[0].facts.state, NIC_STATE_UNKNOWN,
+            "one is not down since an interface of its card is");
+    is_uint(list.items[0].facts.speed, 200, "its speed is that of the verbs device");
+    is_string(list.items[0].facts.texts[NIC_ADDRESS], "of-rocep0", "and its address");
+    is_uint(list.items[1].facts.state, NIC_DOWN, "one is down if the device of its name is");
+    is_uint(list.items[2].facts.state, NIC_UP, "one is up if one of its descriptions is");
+    nic_list_fini(&list);
+    nic_list_fini(&libfabric);
+    nic_list_fini(&hwloc);
+}
+
+static void test_names(void)
+{
+    struct nic_list libfabric = {.items = NULL}, none = {.items = NULL}, list;
+    struct nic nic = make(NIC_OF_LIBFABRIC, "cxi0", "0000:c1:00.0", 0);
+
+    nic_list_add(&libfabric, &nic);
+    nic = make(NIC_OF_LIBFABRIC, "cxi0", "0000:21:00.0", 0);
+    nic_list_add(&libfabric, &nic);
+    nic = make(NIC_OF_LIBFABRIC, "cxi1", "0000:31:00.0", 0);
+    nic_list_add(&libfabric, &nic);
+    nic_list_join(&libfabric, &none, &list);
+    is_uint(list.count, 3, "two NICs of the same name, and another");
+    is_string(list.items[0].name, "cxi0", "the first keeps its name");
+    is_string(list.items[1].name, "cxi0@0000:c1:00.0", "the second gets its PCI address");
+    is_string(list.items[2].name, "cxi1", "the other has its own");
+    nic_list_fini(&list);
+    nic_list_fini(&libfabric);
+}
+
+/* An active port of InfiniBand whose interface nobody has set up. */
+static void test_verbs_alone(void)
+{
+    struct nic_list none = {.items = NULL}, hwloc = {.items = NULL}, list;
+    struct nic nic = make(NIC_INTERFACE, "ib0", "0000:c1:00.0", 0);
+
+    nic.facts.state = NIC_DOWN;
+    nic_list_add(&hwloc, &nic);
+    nic = make(NIC_VERBS, "mlx5_0", "0000:c1:00.0", 200);
+    nic.facts.state = NIC_UP;
+    nic_list_add(&hwloc, &nic);
+    nic_list_join(&none, &hwloc, &list);
+    ok(list.count == 1 && strcmp(list.items[0].name, "mlx5_0") == 0,
+       "a verbs device whose interface is down");
+    nic_list_fini(&list);
+    nic_list_fini(&hwloc);
+}
+
 static void test_interfaces(void)
 {
     struct nic_list none = {.items = NULL}, hwloc = {.items = NULL}, list;
@@ -144,9 +226,16 @@ static void test_interfaces(void)
     nic_list_fini(&list);
     nic_list_join(&none, &none, &list);
     is_uint(list.count, 0, "no NIC");
-    for (uint32_t i = 0; i < NIC_LIST_MAX + 5; i++)
+    for (uint32_t i = 0; i < NIC_LIST_MAX; i++)
         nic_list_add(&list, &nic);
-    is_uint(list.count, NIC_LIST_MAX, "and not more than a limit");
+    ok(!list.is_cut, "as many as the limit");
+    nic_list_add(&list, &nic);
+    ok(list.is_cut && list.count == NIC_LIST_MAX, "but not more");
+    nic_list_fini(&list);
+    nic_list_add(&hwloc, &nic);
+    hwloc.is_cut = true;
+    nic_list_join(&none, &hwloc, &list);
+    ok(list.is_cut, "what is made of a list that is cut is so, too");
     nic_list_fini(&list);
     nic_list_add_new(&list, &nic);
     nic_list_add_new(&list, &nic);
@@ -166,6 +255,9 @@ int main(void)
     test_pci();
     test_facts();
     test_joined();
+    test_states();
+    test_names();
+    test_verbs_alone();
     test_interfaces();
     return done_testing();
 }
