@@ -28,15 +28,36 @@ static int ask_libfabric(struct nic_list *list, struct error *error)
     return rc;
 }
 
+/* What hwloc shows is better than nothing, unless it is nothing. */
+static int check_list(const struct nic_list *list, const struct error *unasked, struct error *error)
+{
+    if (list->is_cut)
+        return error_set(error, -E2BIG, "there are more than %u", NIC_LIST_MAX);
+    if (unasked->code < 0 && list->count == 0)
+        return error_set(error, unasked->code, "%s", unasked->text);
+    if (unasked->code < 0)
+        fprintf(stderr, "banyan: %s: %s; the NICs are those that hwloc shows\n",
+                getenv("BANYAN_NODE"), unasked->text);
+    return 0;
+}
+
 static int read_nics(struct nic_list *ret_list, struct error *error)
 {
-    struct nic_list libfabric = {.items = NULL}, hwloc = {.items = NULL};
-    int rc = ask_libfabric(&libfabric, error);
+    struct nic_list libfabric = {.items = NULL}, hwloc = {.items = NULL}, list = {.items = NULL};
+    struct error unasked = ERROR_NONE;
+    int rc;
 
+    if (ask_libfabric(&libfabric, &unasked) < 0)
+        nic_list_fini(&libfabric);
+    rc = nic_read(&hwloc, error);
+    if (rc == 0) {
+        nic_list_join(&libfabric, &hwloc, &list);
+        rc = check_list(&list, &unasked, error);
+    }
     if (rc == 0)
-        rc = nic_read(&hwloc, error);
-    if (rc == 0)
-        nic_list_join(&libfabric, &hwloc, ret_list);
+        *ret_list = list;
+    else
+        nic_list_fini(&list);
     nic_list_fini(&libfabric);
     nic_list_fini(&hwloc);
     return rc;

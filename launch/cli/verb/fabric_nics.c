@@ -124,6 +124,9 @@ static int check_all(const struct machines *machines, struct error *error)
                              "cannot read NICs: process %u (%s) has not said all of its NICs: it "
                              "has ended early",
                              i, machines->items[i].name);
+        if (machines->items[i].nics.is_cut)
+            return error_set(error, -E2BIG, "cannot read NICs: %s has more than %u",
+                             machines->items[i].name, NIC_LIST_MAX);
     }
     return 0;
 }

@@ -21,7 +21,7 @@
  * description as JSON.  Returns the exit status of a run that has failed and said why. */
 int fabric_nics_run(const char *const *options, int options_count,
                     const struct fabric_model *topology, struct buffer *out, struct error *error);
-/* The description, from what the processes have printed.  -EPROTO, also if one of them has not said all; -EIO if a node could not say, -ENODEV if one has no NIC
+/* The description, from what the processes have printed.  -EPROTO, also if one of them has not said all; -E2BIG; -EIO if a node could not say, -ENODEV if one has no NIC
  * that is up, -ENOENT if the topology does not have one: the error names all of these nodes. */
 int fabric_nics_describe(const char *lines, const struct fabric_model *topology, struct buffer *out,
                          struct error *error);

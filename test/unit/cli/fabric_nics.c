@@ -232,6 +232,17 @@ static void test_missing(void)
         "cannot read NICs: process 1 (n2) has not said all of its NICs: it has ended early");
 }
 
+static void test_many(void)
+{
+    struct buffer lines = {0};
+
+    put_node(&lines, 0, 1, "n1");
+    for (uint32_t i = 0; i <= NIC_LIST_MAX; i++)
+        put_nic(&lines, 0, "eth0", "", 0, NIC_UP);
+    put_ends(&lines, 1);
+    refuses(&lines, NULL, -E2BIG, "cannot read NICs: n1 has more than 4096");
+}
+
 int main(void)
 {
     test_costs();
@@ -240,5 +251,6 @@ int main(void)
     test_topology();
     test_nodes();
     test_missing();
+    test_many();
     return done_testing();
 }
