@@ -3,8 +3,10 @@
 
 #include "launch/cli/verb/fabric_nics.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +19,8 @@
 #include "launch/exec/nic_worker.h"
 #include "launch/proto/nic_line.h"
 
-#define NAME_OF_SWITCH "network"
+#define NAME_OF_SWITCH  "network"
+#define NAMES_BYTES_MAX 300u /* in an error, where they stand twice */
 
 struct machine {
     char *name; /* NULL: not known */
@@ -156,26 +159,81 @@ static bool has_nic(const struct machine *machine)
     return false;
 }
 
-/* Nodes of which something is true, with their number; the caller owns the list. */
 typedef bool machine_test(const struct machine *machine, const void *context);
 
-static char *fold_names(const struct machines *machines, machine_test *test, const void *context)
+/* Nodes of which something is true, for people. */
+struct folded {
+    char *names; /* of the first ones, folded; NULL: there are none */
+    uint32_t more;
+};
+
+static char *fold(const struct hostlist *names, uint32_t count)
+{
+    struct hostlist *first = hostlist_create();
+    struct buffer text = {0};
+    char *folded;
+
+    hostlist_append_slice(first, names, 0, count);
+    hostlist_print(first, &text);
+    folded = memory_copy_string(buffer_string(&text));
+    buffer_fini(&text);
+    hostlist_destroy(first);
+    return folded;
+}
+
+/* As many as have room, but one at least. */
+static struct folded fold_first(const struct hostlist *names)
+{
+    uint32_t all = hostlist_count(names), fit = 1, too_many = all + 1;
+    struct folded folded = {.names = fold(names, all)};
+
+    if (strlen(folded.names) <= NAMES_BYTES_MAX)
+        return folded;
+    while (too_many - fit > 1) {
+        uint32_t middle = fit + (too_many - fit) / 2;
+
+        free(folded.names);
+        folded.names = fold(names, middle);
+        if (strlen(folded.names) <= NAMES_BYTES_MAX)
+            fit = middle;
+        else
+            too_many = middle;
+    }
+    free(folded.names);
+    return (struct folded){.names = fold(names, fit), .more = all - fit};
+}
+
+static void add_more(struct folded *folded)
+{
+    char *names = folded->names;
+
+    folded->names = memory_printf("%s and %u more", names, folded->more);
+    free(names);
+}
+
+/* The caller frees the names. */
+static struct folded fold_names(const struct machines *machines, machine_test *test,
+                                const void *context)
 {
     struct hostlist *names = hostlist_create();
-    struct buffer text = {0};
-    char *folded = NULL;
+    struct folded folded = {.names = NULL};
 
     for (uint32_t i = 0; i < machines->count; i++) {
         if (test(&machines->items[i], context))
             hostlist_append(names, machines->items[i].name);
     }
-    if (hostlist_count(names) > 0) {
-        hostlist_print(names, &text);
-        folded = memory_copy_string(buffer_string(&text));
-    }
-    buffer_fini(&text);
+    if (hostlist_count(names) > 0)
+        folded = fold_first(names);
+    if (folded.more > 0)
+        add_more(&folded);
     hostlist_destroy(names);
     return folded;
+}
+
+/* What is given to --host to go without them. */
+static const char *host_of(const struct folded *folded)
+{
+    return folded->more == 0 ? folded->names : "LIST";
 }
 
 static bool failed_so(const struct machine *machine, const void *why)
@@ -193,30 +251,46 @@ static bool has_none(const struct machine *machine, const void *context)
 static int check_failures(const struct machines *machines, struct error *error)
 {
     const char *why = NULL;
-    char *names;
+    struct folded failed;
 
     for (uint32_t i = 0; i < machines->count && why == NULL; i++)
         why = machines->items[i].why;
     if (why == NULL)
         return 0;
-    names = fold_names(machines, failed_so, why);
-    error_set(error, -EIO, "cannot read the NICs of %s: %s", names, why);
-    free(names);
+    failed = fold_names(machines, failed_so, why);
+    error_set(error, -EIO, "cannot read the NICs of %s: %s", failed.names, why);
+    free(failed.names);
     return -EIO;
+}
+
+static bool any_has_nic(const struct machines *machines)
+{
+    for (uint32_t i = 0; i < machines->count; i++) {
+        if (has_nic(&machines->items[i]))
+            return true;
+    }
+    return false;
 }
 
 static int check_nics(const struct machines *machines, struct error *error)
 {
-    char *names = fold_names(machines, has_none, NULL);
+    struct folded without = fold_names(machines, has_none, NULL);
 
-    if (names == NULL)
+    if (without.names == NULL)
         return 0;
-    error_set(
-        error, -ENODEV,
-        "%s: no NIC that is up: libfabric describes none, and hwloc no network interface of a "
-        "PCI device; exclude nodes by -- --host ^%s, or write a description yourself",
-        names, names);
-    free(names);
+    if (any_has_nic(machines))
+        error_set(
+            error, -ENODEV,
+            "%s: no NIC that is up: libfabric describes none, and hwloc no network interface of a "
+            "PCI device; exclude nodes by -- --host ^%s, or write a description yourself",
+            without.names, host_of(&without));
+    else
+        error_set(error, -ENODEV,
+                  "%s: no NIC that is up: libfabric describes none, and hwloc no network interface "
+                  "of a PCI device (virtual ones, as in containers, do not count); write a "
+                  "description yourself",
+                  without.names);
+    free(without.names);
     return -ENODEV;
 }
 
@@ -273,14 +347,16 @@ static bool is_missing(const struct machine *machine, const void *topology)
 static int check_places(const struct machines *machines, const struct fabric_model *topology,
                         struct error *error)
 {
-    char *names = topology != NULL ? fold_names(machines, is_missing, topology) : NULL;
+    struct folded missing = {.names = NULL};
 
-    if (names == NULL)
+    if (topology != NULL)
+        missing = fold_names(machines, is_missing, topology);
+    if (missing.names == NULL)
         return 0;
     error_set(error, -ENOENT,
               "option --topology: it does not have %s; add them, or exclude them by -- --host ^%s",
-              names, names);
-    free(names);
+              missing.names, host_of(&missing));
+    free(missing.names);
     return -ENOENT;
 }
 
@@ -332,6 +408,26 @@ uint16_t fabric_nics_cost(uint64_t speed, uint64_t fastest)
     return cost < FABRIC_COST_MAX ? (uint16_t)cost : FABRIC_COST_MAX;
 }
 
+/* Providers of sockets call the subnet of an interface, "10.0.0.0/16", a fabric: nodes have some, and all reach each other. */
+static bool is_subnet(const char *fabric)
+{
+    char address[NIC_FABRIC_BYTES];
+    unsigned char bytes[sizeof(struct in6_addr)];
+    size_t length = strcspn(fabric, "/");
+
+    if (fabric[length] == '\0')
+        return false;
+    memcpy(address, fabric, length);
+    address[length] = '\0';
+    return inet_pton(AF_INET, address, bytes) == 1 || inet_pton(AF_INET6, address, bytes) == 1;
+}
+
+/* "": it is not known to be in one. */
+static const char *plane_of(const struct nic *nic)
+{
+    return is_subnet(nic->fabric) ? "" : nic->fabric;
+}
+
 static void look_at_all(const struct machines *machines, struct view *view)
 {
     const char *fabric = NULL;
@@ -344,7 +440,7 @@ static void look_at_all(const struct machines *machines, struct view *view)
                 continue;
             if (nic->facts.speed > view->fastest)
                 view->fastest = nic->facts.speed;
-            if (nic->fabric[0] == '\0')
+            if (plane_of(nic)[0] == '\0')
                 continue;
             if (fabric != NULL && strcmp(fabric, nic->fabric) != 0)
                 view->has_planes = true;
@@ -358,7 +454,7 @@ static int add_nic(struct fabric_model *model, const struct view *view, const ch
 {
     uint16_t cost = fabric_nics_cost(nic->facts.speed, view->fastest);
     char *name = memory_printf("%s:%s", node, nic->name);
-    int rc = fabric_model_add_vertex(model, name, node, view->has_planes ? nic->fabric : "",
+    int rc = fabric_model_add_vertex(model, name, node, view->has_planes ? plane_of(nic) : "",
                                      switch_of(&view->places, node, nic->name),
                                      (struct fabric_link){cost, cost}, error);
 

@@ -5,6 +5,7 @@
 #include "launch/cli/verb/fabric_nics.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "fabric/topology/fabric_read.h"
@@ -107,13 +108,21 @@ static void test_planes(void)
     struct buffer lines = {0};
 
     put_node(&lines, 0, 1, "n1");
-    put_nic(&lines, 0, "hsn0", "10.1.0.0/16", 0, NIC_UP);
-    put_nic(&lines, 0, "hsn1", "10.2.0.0/16", 0, NIC_UP);
+    put_nic(&lines, 0, "hsn0", "IB-0xfe01", 0, NIC_UP);
+    put_nic(&lines, 0, "hsn1", "IB/2", 0, NIC_UP);
     put_ends(&lines, 1);
     describe(&lines, NULL, &model);
-    ok(model.planes_count == 2 && fabric_model_find_plane(&model, "10.1.0.0/16") == 0 &&
-           fabric_model_find_plane(&model, "10.2.0.0/16") == 1,
+    ok(model.planes_count == 2 && fabric_model_find_plane(&model, "IB-0xfe01") == 0 &&
+           fabric_model_find_plane(&model, "IB/2") == 1,
        "several fabrics of libfabric are planes");
+    fabric_model_fini(&model);
+    put_node(&lines, 0, 1, "n1");
+    put_nic(&lines, 0, "eth0", "10.1.0.0/16", 0, NIC_UP);
+    put_nic(&lines, 0, "eth1", "fe80::/64", 0, NIC_UP);
+    put_nic(&lines, 0, "eth2", "cxi", 0, NIC_UP);
+    put_ends(&lines, 1);
+    describe(&lines, NULL, &model);
+    is_uint(model.planes_count, 1, "but subnets are none");
     fabric_model_fini(&model);
 }
 
@@ -208,6 +217,37 @@ static void refuses_text(const char *text, const char *why)
     refuses(&lines, NULL, -EPROTO, why);
 }
 
+/* Hundreds of nodes whose names cannot be folded. */
+static void test_long_errors(void)
+{
+    struct buffer lines = {0}, out = {0};
+    struct error error = ERROR_NONE;
+    const char *hint;
+
+    for (uint32_t i = 0; i < 601; i++) {
+        char name[32];
+
+        snprintf(name, sizeof(name), "n%u", 1000 + 2 * i);
+        put_node(&lines, i, 601, name);
+        if (i == 0)
+            put_nic(&lines, i, "eth0", "", 0, NIC_UP);
+    }
+    put_ends(&lines, 601);
+    is_int(fabric_nics_describe(buffer_string(&lines), NULL, &out, &error), -ENODEV,
+           "600 nodes without a NIC");
+    ok(strncmp(error.text, "n[1002,1004,", 12) == 0, "the first ones are named: %s", error.text);
+    has_string(error.text, "] and 541 more: no NIC that is up: ", "and how many there are more");
+    hint = "; exclude nodes by -- --host ^LIST, or write a description yourself";
+    has_string(error.text, hint, "what to do is not cut off");
+    buffer_fini(&lines);
+    put_node(&lines, 0, 1, "n1");
+    put_ends(&lines, 1);
+    refuses(&lines, NULL, -ENODEV,
+            "n1: no NIC that is up: libfabric describes none, and hwloc no network interface of a "
+            "PCI device (virtual ones, as in containers, do not count); write a description "
+            "yourself");
+}
+
 static void test_missing(void)
 {
     refuses_text("", "cannot read NICs: no process has said anything");
@@ -252,5 +292,6 @@ int main(void)
     test_nodes();
     test_missing();
     test_many();
+    test_long_errors();
     return done_testing();
 }
