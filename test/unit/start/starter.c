@@ -594,7 +594,8 @@ static int fake_daemon(const char *virtual_node)
     char name[256] = "";
 
     gethostname(name, sizeof name - 1);
-    printf(BOOT_MARKER "3\nnode %s tmpdir %s host %s\n", virtual_node, getenv("TMPDIR"), name);
+    printf(BOOT_MARKER PROTOCOL "\nnode %s tmpdir %s host %s\n", virtual_node, getenv("TMPDIR"),
+           name);
     fflush(stdout);
     while (read(STDIN_FILENO, name, sizeof name) > 0)
         ;
