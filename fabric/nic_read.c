@@ -15,6 +15,7 @@
 
 #include "base/memory.h"
 #include "fabric/file_read.h"
+#include "fabric/hwloc_start.h"
 
 #define FILE_BYTES_MAX  4096
 #define PORTS_MAX       255 /* of a verbs device */
@@ -32,17 +33,15 @@ static void read_line(const char *directory, const char *name, const char *file,
                       char ret_line[NIC_TEXT_BYTES])
 {
     char *path = memory_printf("%s/%s/%s", directory, name, file);
+    char line[NIC_TEXT_BYTES] = "";
     struct buffer contents = {0};
-    int rc = file_read(path, FILE_BYTES_MAX, &contents);
 
-    nic_text_set(ret_line, NIC_TEXT_BYTES, NULL);
-    if (rc == 0) {
-        char *line = memory_copy_string(buffer_string(&contents));
+    if (file_read(path, FILE_BYTES_MAX, &contents) == 0) {
+        const char *text = buffer_string(&contents);
 
-        line[strcspn(line, "\n")] = '\0';
-        nic_text_set(ret_line, NIC_TEXT_BYTES, line);
-        free(line);
+        snprintf(line, sizeof(line), "%.*s", (int)strcspn(text, "\n"), text);
     }
+    nic_text_set(ret_line, NIC_TEXT_BYTES, line);
     buffer_fini(&contents);
     free(path);
 }
@@ -144,15 +143,17 @@ static void ask_verbs(const char *class, struct nic *nic)
     char *directory = memory_printf("%s/infiniband", class);
     char *ports = memory_printf("%s/%s/ports", directory, nic->name);
     const struct nic_facts unasked = nic->facts;
-    char number[sizeof("255")] = "1";
 
-    for (unsigned int i = 1; i <= PORTS_MAX && exists(ports, number, ""); i++) {
+    for (unsigned int i = 1; i <= PORTS_MAX; i++) {
         struct nic_facts facts = unasked;
+        char number[12];
 
+        snprintf(number, sizeof(number), "%u", i);
+        if (!exists(ports, number, ""))
+            break;
         ask_port(ports, number, &facts);
         if (i == 1 || is_better(&facts, &nic->facts))
             nic->facts = facts;
-        snprintf(number, sizeof(number), "%u", (i + 1) % 1000);
     }
     read_driver(directory, nic->name, &nic->facts);
     free(ports);
@@ -239,17 +240,13 @@ static void add_devices(hwloc_topology_t topology, const char *class, struct nic
     }
 }
 
-/* As fabric/topology_read.c: no search for plugins, which know more of other devices only; this process starts no
- * other. */
 static int load(const char *xml, hwloc_topology_t *ret_topology)
 {
     hwloc_topology_t topology;
-    int rc;
+    int rc = hwloc_start(&topology);
 
-    setenv("HWLOC_PLUGINS_PATH", "/dev/null/none", 0);
-    errno = ENOMEM;
-    if (hwloc_topology_init(&topology) < 0)
-        return -errno;
+    if (rc < 0)
+        return rc;
     errno = EINVAL;
     rc = xml != NULL ? hwloc_topology_set_xmlbuffer(topology, xml, (int)strlen(xml) + 1) : 0;
     if (rc == 0)

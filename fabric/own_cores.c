@@ -4,15 +4,11 @@
 #include "fabric/own_cores.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <hwloc.h>
 
-/* hwloc looks for plugins in the folder of its package, which costs more than all the rest; only
- * plugins for I/O exist.  A directory that cannot exist is searched quickly. */
-#define PLUGINS_VARIABLE "HWLOC_PLUGINS_PATH"
-#define PLUGINS_NOWHERE  "/dev/null/none"
+#include "fabric/hwloc_start.h"
 
 static unsigned long topology_flags(void)
 {
@@ -56,21 +52,14 @@ static int count_cores(hwloc_topology_t topology)
 int own_cores_count(struct error *error)
 {
     hwloc_topology_t topology;
-    int is_ours = getenv(PLUGINS_VARIABLE) == NULL;
-    int rc;
+    int rc = hwloc_start(&topology);
 
-    if (is_ours)
-        setenv(PLUGINS_VARIABLE, PLUGINS_NOWHERE, 1);
-    if (hwloc_topology_init(&topology) == 0) {
+    if (rc == 0) {
         rc = load_cores(topology);
         if (rc == 0)
             rc = count_cores(topology);
         hwloc_topology_destroy(topology);
-    } else {
-        rc = -ENOMEM;
     }
-    if (is_ours)
-        unsetenv(PLUGINS_VARIABLE);
     if (rc < 0)
         error_set(error, rc, "hwloc cannot read the machine's topology: %s", strerror(-rc));
     return rc;

@@ -10,9 +10,7 @@
 
 #include <hwloc.h>
 
-/* As fabric/own_cores.c: no search for plugins. */
-#define PLUGINS_VARIABLE "HWLOC_PLUGINS_PATH"
-#define PLUGINS_NOWHERE  "/dev/null/none"
+#include "fabric/hwloc_start.h"
 
 #define PCI_CLASS_DISPLAY 0x03
 #define PCI_NVIDIA        0x10de
@@ -335,24 +333,18 @@ static int read_with(int (*prepare)(hwloc_topology_t source, const char *text), 
                      int with_devices, struct topology *ret_topology, struct ranges *ret_allowed,
                      struct error *error)
 {
-    int is_ours = getenv(PLUGINS_VARIABLE) == NULL;
     hwloc_topology_t source;
-    int rc = -ENOMEM;
+    int rc = hwloc_start(&source);
 
-    if (is_ours)
-        setenv(PLUGINS_VARIABLE, PLUGINS_NOWHERE, 1);
-    if (hwloc_topology_init(&source) == 0) {
-        rc = 0;
-        errno = EINVAL;
-        if (prepare != NULL && prepare(source, text) < 0)
-            rc = error_set(error, -errno, "cannot read topology '%.200s': %s", text,
-                           errno == EINVAL ? "not in hwloc's synthetic form" : strerror(errno));
-        if (rc == 0)
-            rc = load_topology(source, with_devices, ret_topology, ret_allowed, error);
-        hwloc_topology_destroy(source);
-    }
-    if (is_ours)
-        unsetenv(PLUGINS_VARIABLE);
+    if (rc < 0)
+        return rc;
+    errno = EINVAL;
+    if (prepare != NULL && prepare(source, text) < 0)
+        rc = error_set(error, -errno, "cannot read topology '%.200s': %s", text,
+                       errno == EINVAL ? "not in hwloc's synthetic form" : strerror(errno));
+    if (rc == 0)
+        rc = load_topology(source, with_devices, ret_topology, ret_allowed, error);
+    hwloc_topology_destroy(source);
     return rc;
 }
 
