@@ -94,6 +94,19 @@ uint32_t fabric_model_find_node(const struct fabric_model *model, const char *na
     return index_find(model->node_index, name);
 }
 
+uint32_t fabric_model_find_host(const struct fabric_model *model, const char *name)
+{
+    uint32_t node = fabric_model_find_node(model, name);
+    char *brief;
+
+    if (node != FABRIC_NONE || strchr(name, '.') == NULL)
+        return node;
+    brief = memory_printf("%.*s", (int)strcspn(name, "."), name);
+    node = fabric_model_find_node(model, brief);
+    free(brief);
+    return node;
+}
+
 uint32_t fabric_model_find_plane(const struct fabric_model *model, const char *name)
 {
     for (uint32_t i = 0; i < model->planes_count; i++) {

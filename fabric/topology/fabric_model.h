@@ -132,6 +132,8 @@ bool fabric_model_same_facts(const struct fabric_model *model, uint32_t vertex, 
 uint32_t fabric_model_find_switch(const struct fabric_model *model, const char *name);
 uint32_t fabric_model_find_vertex(const struct fabric_model *model, const char *name);
 uint32_t fabric_model_find_node(const struct fabric_model *model, const char *name);
+/* The node of that name, or of what is before its first dot. */
+uint32_t fabric_model_find_host(const struct fabric_model *model, const char *name);
 uint32_t fabric_model_find_plane(const struct fabric_model *model, const char *name);
 /* Valid until the next addition. */
 const char *fabric_model_name(const struct fabric_model *model, uint32_t offset);

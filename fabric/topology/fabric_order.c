@@ -9,16 +9,6 @@
 
 #include "base/memory.h"
 
-static uint32_t find_node(const struct fabric_model *model, char *name)
-{
-    uint32_t node = fabric_model_find_node(model, name);
-
-    if (node != FABRIC_NONE)
-        return node;
-    name[strcspn(name, ".")] = '\0';
-    return fabric_model_find_node(model, name);
-}
-
 void fabric_order_find(const struct fabric_model *model, const struct hostlist *names,
                        uint32_t *ret_vertices)
 {
@@ -33,7 +23,7 @@ void fabric_order_find(const struct fabric_model *model, const struct hostlist *
         uint32_t node;
 
         hostlist_name(names, i, name);
-        node = find_node(model, name);
+        node = fabric_model_find_host(model, name);
         ret_vertices[i] = node != FABRIC_NONE ? firsts[node] : FABRIC_NONE;
     }
     free(firsts);
