@@ -84,6 +84,16 @@ bool nic_pci_is_valid(const char *text)
     return strcmp(facts.texts[NIC_PCI], text) == 0;
 }
 
+bool nic_facts_are_valid(const struct nic_facts *facts)
+{
+    for (int i = 0; i < NIC_TEXT_COUNT; i++) {
+        if (facts->texts[i][0] != '\0' && !nic_text_is_valid(facts->texts[i]))
+            return false;
+    }
+    return facts->state < NIC_STATE_COUNT &&
+           (facts->texts[NIC_PCI][0] == '\0' || nic_pci_is_valid(facts->texts[NIC_PCI]));
+}
+
 /* ---- Lists ---- */
 
 void nic_list_fini(struct nic_list *list)
@@ -247,12 +257,12 @@ static void rename_nic(struct nic_list *list, uint32_t number)
     struct nic *nic = &list->items[number];
     char name[NIC_NAME_BYTES];
 
-    snprintf(name, sizeof(name), "%.40s@%.20s", nic->name, pci_of(nic));
-    for (uint32_t i = 2; pci_of(nic)[0] == '\0' || is_taken(list, number, name); i++) {
+    if (pci_of(nic)[0] != '\0')
+        snprintf(name, sizeof(name), "%.40s@%.20s", nic->name, pci_of(nic));
+    else
+        memcpy(name, nic->name, sizeof(name));
+    for (uint32_t i = 2; is_taken(list, number, name); i++)
         snprintf(name, sizeof(name), "%.40s#%u", nic->name, i);
-        if (!is_taken(list, number, name))
-            break;
-    }
     memcpy(nic->name, name, sizeof(name));
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * What is known of a NIC of a machine, and lists of them: read from libfabric and from hwloc (fabric/nic_read.h), kept by the
- * model of the fabric, and said to PMIx clients.
+ * What is known of a NIC of a machine, and lists of them: read from libfabric and from hwloc (fabric/nic_read.h),
+ * kept by the model of the fabric, and said to PMIx clients.
  *
- * Invariant: texts are shorter than their room and have only printable ASCII characters; an unknown text is "", an unknown number
- * 0, and an unknown NUMA node NIC_NUMA_UNKNOWN.
+ * Invariant: texts are shorter than their room and have only printable ASCII characters; an unknown text is "", an
+ * unknown number 0, and an unknown NUMA node NIC_NUMA_UNKNOWN.
  */
 #ifndef BASE_NIC_H
 #define BASE_NIC_H
@@ -70,17 +70,20 @@ void nic_pci_set(struct nic_facts *facts, uint32_t domain, uint32_t bus, uint32_
                  uint32_t function);
 /* Is it as nic_pci_set writes it? */
 bool nic_pci_is_valid(const char *text);
+/* Does the invariant hold, as of facts from elsewhere?  Their texts end with a NUL. */
+bool nic_facts_are_valid(const struct nic_facts *facts);
 
 void nic_list_fini(struct nic_list *list);
 /* A copy; more than NIC_LIST_MAX are left out, and the list is cut. */
 void nic_list_add(struct nic_list *list, const struct nic *nic);
 /* The same, unless one that is equal in all is in it.  O(n). */
 void nic_list_add_new(struct nic_list *list, const struct nic *nic);
-/* The NICs of a machine, sorted by name, numbers in it by their value: those of libfabric, with what hwloc's devices of the same
- * PCI address, or else of the same name, know beside.  Several descriptions of one PCI address are of one NIC, which is
- * up if one of them is; of hwloc's devices only one with the same name makes it down.  If libfabric describes none: of hwloc's devices
- * those with a PCI address that are not known to be down, the interfaces, and the verbs devices without such an interface.  Of
- * equal names the later ones get "@" and their PCI address, or "#" and a number.  O(n^2). */
+/* The NICs of a machine, sorted by name, numbers in it by their value: those of libfabric, with what hwloc's devices
+ * of the same PCI address, or else of the same name, know beside.  Several descriptions of one PCI address are of one
+ * NIC, which is up if one of them is; of hwloc's devices only one with the same name makes it down.  If libfabric
+ * describes none: of hwloc's devices those with a PCI address that are not known to be down, the interfaces, and the
+ * verbs devices without such an interface.  Of equal names the later ones get "@" and their PCI address, or "#" and a
+ * number.  O(n^2). */
 void nic_list_join(const struct nic_list *libfabric, const struct nic_list *hwloc,
                    struct nic_list *ret_list);
 

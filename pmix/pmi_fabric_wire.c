@@ -102,18 +102,13 @@ static struct nic_facts *get_facts(struct wire_reader *reader)
     if (is_known != 1)
         return NULL;
     facts = memory_allocate_zeroed(sizeof(*facts));
-    for (int i = 0; i < NIC_TEXT_COUNT; i++) {
+    for (int i = 0; i < NIC_TEXT_COUNT; i++)
         wire_get_string_into(reader, facts->texts[i], NIC_TEXT_BYTES);
-        if (facts->texts[i][0] != '\0' && !nic_text_is_valid(facts->texts[i]))
-            wire_fail(reader);
-    }
-    if (facts->texts[NIC_PCI][0] != '\0' && !nic_pci_is_valid(facts->texts[NIC_PCI]))
-        wire_fail(reader);
     facts->speed = wire_get_varint_max(reader, INT64_MAX);
     facts->mtu = get_number(reader);
     facts->numa = wire_get_u16(reader);
     facts->state = wire_get_u8(reader);
-    if (facts->state >= NIC_STATE_COUNT)
+    if (!nic_facts_are_valid(facts))
         wire_fail(reader);
     return facts;
 }

@@ -105,8 +105,7 @@ static int parse_nic(char *const *fields, struct nic *nic)
     nic->facts.state = (uint8_t)state;
     for (int i = 0; i < NIC_TEXT_COUNT && rc == 0; i++)
         rc = parse_text(fields[6 + i], nic->facts.texts[i], NIC_TEXT_BYTES);
-    if (rc == 0 && (nic->name[0] == '\0' || (nic->facts.texts[NIC_PCI][0] != '\0' &&
-                                             !nic_pci_is_valid(nic->facts.texts[NIC_PCI]))))
+    if (rc == 0 && (nic->name[0] == '\0' || !nic_facts_are_valid(&nic->facts)))
         rc = -EPROTO;
     return rc;
 }
