@@ -20,6 +20,7 @@
 #include "launch/proto/nic_line.h"
 
 #define NAME_OF_SWITCH  "network"
+#define WHAT            "read NICs"
 #define NAMES_BYTES_MAX 300u /* in an error, where they stand twice */
 
 struct machine {
@@ -44,19 +45,6 @@ static void machines_fini(struct machines *machines)
         nic_list_fini(&machines->items[i].nics);
     }
     free(machines->items);
-}
-
-static const char *next_line(const char *line)
-{
-    size_t bytes = strcspn(line, "\n");
-
-    return line + bytes + (line[bytes] == '\n');
-}
-
-static int refuse_line(const char *text, struct error *error)
-{
-    return error_set(error, -EPROTO, "cannot read NICs: a process has printed '%.*s'",
-                     (int)strcspn(text, "\n"), text);
 }
 
 /* The first line of a process. */
@@ -101,7 +89,7 @@ static int take_line(struct machines *machines, const char *text, struct error *
         rc = begin_machine(machines, &line);
     else if (rc == 0)
         rc = line.rank < machines->count ? go_on(&machines->items[line.rank], &line) : -EPROTO;
-    return rc < 0 ? refuse_line(text, error) : 0;
+    return rc < 0 ? node_run_refuse(WHAT, text, error) : 0;
 }
 
 /* Has each process said all? */
@@ -110,25 +98,25 @@ static int check_all(const struct machines *machines, struct error *error)
     uint32_t begun = 0, silent = 0;
 
     if (machines->count == 0)
-        return error_set(error, -EPROTO, "cannot read NICs: no process has said anything");
+        return error_set(error, -EPROTO, "cannot " WHAT ": no process has said anything");
     for (uint32_t i = machines->count; i-- > 0;) {
         begun += machines->items[i].name != NULL;
         silent = machines->items[i].name == NULL ? i : silent;
     }
     if (begun < machines->count)
-        return error_set(
-            error, -EPROTO,
-            "cannot read NICs: %u of %u nodes have answered: process %u has said nothing; do not "
-            "give options that hide what processes print, like --output-from",
-            begun, machines->count, silent);
+        return error_set(error, -EPROTO,
+                         "cannot " WHAT
+                         ": %u of %u nodes have answered: process %u has said nothing; do not "
+                         "give options that hide what processes print, like --output-from",
+                         begun, machines->count, silent);
     for (uint32_t i = 0; i < machines->count; i++) {
         if (!machines->items[i].has_ended)
             return error_set(error, -EPROTO,
-                             "cannot read NICs: process %u (%s) has not said all of its NICs: it "
+                             "cannot " WHAT ": process %u (%s) has not said all of its NICs: it "
                              "has ended early",
                              i, machines->items[i].name);
         if (machines->items[i].nics.is_cut)
-            return error_set(error, -E2BIG, "cannot read NICs: %s has more than %u",
+            return error_set(error, -E2BIG, "cannot " WHAT ": %s has more than %u",
                              machines->items[i].name, NIC_LIST_MAX);
     }
     return 0;
@@ -138,7 +126,7 @@ static int take_lines(struct machines *machines, const char *lines, struct error
 {
     int rc = 0;
 
-    for (const char *line = lines; *line != '\0' && rc == 0; line = next_line(line))
+    for (const char *line = lines; *line != '\0' && rc == 0; line = node_run_next_line(line))
         rc = take_line(machines, line, error);
     return rc == 0 ? check_all(machines, error) : rc;
 }
@@ -325,23 +313,9 @@ static void places_fini(struct places *places)
     free(places->next);
 }
 
-/* By its name, or what is before its first dot. */
-static uint32_t find_node(const struct fabric_model *topology, const char *name)
-{
-    uint32_t node = fabric_model_find_node(topology, name);
-    char *brief;
-
-    if (node != FABRIC_NONE || strchr(name, '.') == NULL)
-        return node;
-    brief = memory_printf("%.*s", (int)strcspn(name, "."), name);
-    node = fabric_model_find_node(topology, brief);
-    free(brief);
-    return node;
-}
-
 static bool is_missing(const struct machine *machine, const void *topology)
 {
-    return find_node(topology, machine->name) == FABRIC_NONE;
+    return fabric_model_find_host(topology, machine->name) == FABRIC_NONE;
 }
 
 static int check_places(const struct machines *machines, const struct fabric_model *topology,
@@ -381,7 +355,7 @@ static uint32_t switch_of(const struct places *places, const char *node_name, co
 
     if (topology == NULL)
         return 0;
-    first = places->first[find_node(topology, node_name)];
+    first = places->first[fabric_model_find_host(topology, node_name)];
     assert(first != FABRIC_NONE);
     for (uint32_t i = first; i != FABRIC_NONE; i = places->next[i]) {
         if (is_device(topology, i, device))
@@ -408,7 +382,8 @@ uint16_t fabric_nics_cost(uint64_t speed, uint64_t fastest)
     return cost < FABRIC_COST_MAX ? (uint16_t)cost : FABRIC_COST_MAX;
 }
 
-/* Providers of sockets call the subnet of an interface, "10.0.0.0/16", a fabric: nodes have some, and all reach each other. */
+/* Providers of sockets call the subnet of an interface, "10.0.0.0/16", a fabric: nodes have some, and all reach each
+ * other. */
 static bool is_subnet(const char *fabric)
 {
     char address[NIC_FABRIC_BYTES];
@@ -528,7 +503,7 @@ int fabric_nics_run(const char *const *options, int options_count,
                                  .options_count = options_count,
                                  .mpi = "none",
                                  .words = words,
-                                 .what = "read NICs"};
+                                 .what = WHAT};
     struct buffer lines = {0};
     int rc = node_run_read(&run, &lines, error);
 

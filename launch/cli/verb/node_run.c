@@ -89,3 +89,16 @@ int node_run_read(const struct node_run *run, struct buffer *out, struct error *
                          WTERMSIG(status));
     return WEXITSTATUS(status);
 }
+
+const char *node_run_next_line(const char *line)
+{
+    size_t bytes = strcspn(line, "\n");
+
+    return line + bytes + (line[bytes] == '\n');
+}
+
+int node_run_refuse(const char *what, const char *line, struct error *error)
+{
+    return error_set(error, -EPROTO, "cannot %s: a process has printed '%.*s'", what,
+                     (int)strcspn(line, "\n"), line);
+}

@@ -19,5 +19,9 @@ struct node_run {
 
 /* Appends all that the processes print.  Returns the exit status of a run that has failed and said why. */
 int node_run_read(const struct node_run *run, struct buffer *out, struct error *error);
+/* Of what they have printed: the line after this one. */
+const char *node_run_next_line(const char *line);
+/* An error about a line that they do not print: -EPROTO. */
+int node_run_refuse(const char *what, const char *line, struct error *error);
 
 #endif

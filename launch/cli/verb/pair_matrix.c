@@ -50,15 +50,7 @@ static int take_line(struct pair_matrix *matrix, const char *line, struct error 
         *pair_matrix_path(matrix, from, to) = path;
         return 0;
     }
-    return error_set(error, -EPROTO, "cannot measure: a process has printed '%.*s'",
-                     (int)strcspn(line, "\n"), line);
-}
-
-static const char *next_line(const char *line)
-{
-    size_t bytes = strcspn(line, "\n");
-
-    return line + bytes + (line[bytes] == '\n');
+    return node_run_refuse("measure", line, error);
 }
 
 static int check_complete(const struct pair_matrix *matrix, struct error *error)
@@ -81,14 +73,14 @@ static int take_lines(struct pair_matrix *matrix, const char *lines, struct erro
 {
     int rc = 0;
 
-    for (const char *line = lines; *line != '\0'; line = next_line(line))
+    for (const char *line = lines; *line != '\0'; line = node_run_next_line(line))
         matrix->nodes += strncmp(line, "node ", 5) == 0;
     if (matrix->nodes > PAIR_MATRIX_NODES_MAX)
         return error_set(error, -E2BIG, "cannot measure more than %u nodes", PAIR_MATRIX_NODES_MAX);
     matrix->names = memory_allocate_zeroed((matrix->nodes + 1) * sizeof(*matrix->names));
     matrix->paths = memory_allocate_zeroed(((size_t)matrix->nodes * matrix->nodes + 1) *
                                            sizeof(*matrix->paths));
-    for (const char *line = lines; *line != '\0' && rc == 0; line = next_line(line))
+    for (const char *line = lines; *line != '\0' && rc == 0; line = node_run_next_line(line))
         rc = take_line(matrix, line, error);
     if (rc == 0 && matrix->nodes < 2)
         rc = error_set(error, -EINVAL, "cannot measure paths: there are fewer than two nodes");
