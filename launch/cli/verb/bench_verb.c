@@ -368,8 +368,7 @@ static bool is_last_of_kind(const struct bench *bench, uint32_t row)
 {
     const struct bench_request *what = &bench->requests[row % bench->requests_count];
 
-    return (row + 1) % bench->requests_count == 0 ||
-           what->operation != bench->requests[(row + 1) % bench->requests_count].operation ||
+    return (row + 1) % bench->requests_count == 0 || what->operation != what[1].operation ||
            !bench_row_is_alike(&bench->rows[row], &bench->rows[row + 1]);
 }
 
