@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A provider of libfabric for test/system/run_nics.sh, built by it as libbanyan_nics-fi.so: it carries no data, and
- * describes two NICs of each node, of 200 and 100 Gbit/s, each twice, as real ones do for several kinds of endpoints, and a third
- * that is down. Their addresses are those of the node. OFI_NICS_NONE has those nodes, each between blanks, that have none.
+ * describes two NICs of each node, of 200 and 100 Gbit/s, each twice, as real ones do for several kinds of endpoints,
+ * and a third that is down. Their addresses are those of the node. OFI_NICS_NONE has those nodes, each between
+ * blanks, that have none.
  */
 #include "config.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lists of numbers as options of `banyan bench` have them: "0,8,1K..1M", where .. means each power of two times the first. */
+/* Lists of numbers as options of `banyan bench` have them: "0,8,1K..1M", where .. means each power of two times the
+ * first. */
 #ifndef LAUNCH_CLI_VERB_BENCH_NUMBERS_H
 #define LAUNCH_CLI_VERB_BENCH_NUMBERS_H
 

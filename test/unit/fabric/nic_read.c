@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Network devices as hwloc shows them, of machines written here and of this one, and what /sys/class says: fabric/nic_read.c. */
+/* Network devices as hwloc shows them, of machines written here and of this one, and what /sys/class says:
+ * fabric/nic_read.c. */
 #include "config.h"
 
 #include "fabric/nic_read.h"
@@ -15,8 +16,8 @@
 #include "fabric/file_read.h"
 #include "test/support/tap.h"
 
-/* Two packages, each with a NUMA node and a thread.  The second has a card that is verbs device and interface; the first an
- * interface, a disk and a verbs device alone; the machine as a whole has another interface. */
+/* Two packages, each with a NUMA node and a thread.  The second has a card that is verbs device and interface; the
+ * first an interface, a disk and a verbs device alone; the machine as a whole has another interface. */
 static char *machine;
 
 static char *directory; /* as /sys/class */
