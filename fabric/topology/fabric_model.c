@@ -10,7 +10,8 @@
 
 #include "base/memory.h"
 
-#define FIRST_ROOM 16u
+#define FIRST_ROOM   16u
+#define NAMES_OF_ONE 4096u /* more than those of a NIC, and what it is */
 
 void fabric_model_fini(struct fabric_model *model)
 {
@@ -63,6 +64,15 @@ static int name_check(const char *what, const char *name, struct error *error)
         return error_set(error, -EINVAL, "the name of a %s is longer than %u bytes: %.40s...", what,
                          FABRIC_NAME_BYTES_MAX, name);
     return 0;
+}
+
+/* A few lists of a description, each of a few numbers, stand for millions of long names. */
+static int names_check(const struct fabric_model *model, struct error *error)
+{
+    if (model->names.length_bytes <= FABRIC_NAMES_BYTES_MAX - NAMES_OF_ONE)
+        return 0;
+    return error_set(error, -E2BIG, "the names of %u NICs and %u switches take more than %u MiB",
+                     model->vertices_count, model->switches_count, FABRIC_NAMES_BYTES_MAX >> 20);
 }
 
 /* Room for one more item, doubled when it is full. */
@@ -124,6 +134,8 @@ int fabric_model_add_switch(struct fabric_model *model, const char *name, uint16
     int rc = name_check("switch", name, error);
 
     assert(!model->is_settled);
+    if (rc == 0)
+        rc = names_check(model, error);
     if (rc < 0)
         return rc;
     if (fabric_model_find_switch(model, name) != FABRIC_NONE)
@@ -189,6 +201,8 @@ int fabric_model_add_vertex(struct fabric_model *model, const char *name, const 
         rc = name_check("node", node, error);
     if (rc == 0 && plane[0] != '\0')
         rc = name_check("plane", plane, error);
+    if (rc == 0)
+        rc = names_check(model, error);
     if (rc < 0)
         return rc;
     if (fabric_model_find_vertex(model, name) != FABRIC_NONE)

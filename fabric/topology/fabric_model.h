@@ -24,15 +24,16 @@
 #include "base/hash_map.h"
 #include "base/nic.h"
 
-#define FABRIC_VERTICES_MAX   (4u * 1024 * 1024)
-#define FABRIC_SWITCHES_MAX   (1024u * 1024)
-#define FABRIC_LEVELS_MAX     32u
-#define FABRIC_NAME_BYTES_MAX 255u
-#define FABRIC_NONE           UINT32_MAX
-#define FABRIC_COST_MAX       (UINT16_MAX - 1) /* larger sums are this */
-#define FABRIC_COST_NO_WAY    UINT16_MAX       /* the vertices are in different planes */
-#define FABRIC_COST_SAME_NODE 1u               /* from one NIC of a node to another */
-#define FABRIC_MATRIX_MAX     8192u            /* vertices of a fabric with measured costs */
+#define FABRIC_VERTICES_MAX    (4u * 1024 * 1024)
+#define FABRIC_SWITCHES_MAX    (1024u * 1024)
+#define FABRIC_LEVELS_MAX      32u
+#define FABRIC_NAME_BYTES_MAX  255u
+#define FABRIC_NAMES_BYTES_MAX (256u * 1024 * 1024) /* of all names, and of what NICs are */
+#define FABRIC_NONE            UINT32_MAX
+#define FABRIC_COST_MAX        (UINT16_MAX - 1) /* larger sums are this */
+#define FABRIC_COST_NO_WAY     UINT16_MAX       /* the vertices are in different planes */
+#define FABRIC_COST_SAME_NODE  1u               /* from one NIC of a node to another */
+#define FABRIC_MATRIX_MAX      8192u            /* vertices of a fabric with measured costs */
 
 struct fabric_link {
     uint16_t up;

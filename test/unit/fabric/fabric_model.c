@@ -108,6 +108,28 @@ static void test_refused(void)
     fabric_model_fini(&model);
 }
 
+/* As if so many names were there. */
+static void test_names(void)
+{
+    struct fabric_model model = {.switches = NULL};
+    struct error error = ERROR_NONE;
+    size_t bytes;
+    uint32_t top;
+
+    fabric_model_add_switch(&model, "top", 0, &top, &error);
+    bytes = model.names.length_bytes;
+    model.names.length_bytes = FABRIC_NAMES_BYTES_MAX + 1;
+    is_int(fabric_model_add_switch(&model, "s", 0, &top, &error), -E2BIG,
+           "too long names of switches");
+    is_int(fabric_model_add_vertex(&model, "n1", "n1", "", top, one, &error), -E2BIG, "or of NICs");
+    is_string(error.text, "the names of 0 NICs and 1 switches take more than 256 MiB",
+              "are told with the limit");
+    model.names.length_bytes = bytes;
+    is_int(fabric_model_add_vertex(&model, "n1", "n1", "", top, one, &error), 0,
+           "others are added");
+    fabric_model_fini(&model);
+}
+
 /* Sums that do not fit are the highest cost, not "no way". */
 static void test_saturated(void)
 {
@@ -249,6 +271,7 @@ int main(void)
 {
     test_costs();
     test_refused();
+    test_names();
     test_saturated();
     test_rows();
     test_large();
