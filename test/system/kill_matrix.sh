@@ -91,18 +91,24 @@ kill_cell() {
     wait "$front" 2>/dev/null
 }
 
+# A process that is killed loses its environment, and with it its mark, before its locks.
+victims_gone() {
+    local pid
+    for pid in "${victims[@]}"; do
+        gone "$pid" || return 1
+    done
+}
+
 # Where nobody of the run is left on a machine the next one there removes what is, once it is a few
-# seconds old.  A process that is killed loses its environment before its locks: when it is no longer seen here, the
-# next run may still see those.
+# seconds old.
 sweep_after() {
-    local begin_ms=$(($(date +%s%N) / 1000000)) try
+    local begin_ms=$(($(date +%s%N) / 1000000))
     until_true 20 no_marked
     swept_ms=$(($(date +%s%N) / 1000000 - begin_ms))
-    for try in 1 2 3; do
-        nothing && return
-        find "$TMPDIR" /dev/shm/banyan-* -type d -exec touch -d "1 minute ago" {} + 2>/dev/null
-        "$banyan" run -n 1 true >"$scratch/next" 2>&1 || diag "run $try after it fails: $(cat "$scratch/next")"
-    done
+    until_true 20 victims_gone
+    nothing && return
+    find "$TMPDIR" /dev/shm/banyan-* -type d -exec touch -d "1 minute ago" {} + 2>/dev/null
+    "$banyan" run -n 1 true >"$scratch/next" 2>&1 || diag "the next run fails: $(cat "$scratch/next")"
 }
 
 # ---- A daemon that has its boot record and cannot join ----
@@ -130,8 +136,9 @@ kill_unjoined() {
     front=$!
     until_true 20 test -s "$scratch/held" || diag "the record is not handed on"
     root=$(cat "$scratch/held")
-    # shellcheck disable=SC2046
-    kill -9 "$front" "$root" $(cat "/proc/$root/task/$root/children")
+    # shellcheck disable=SC2207
+    victims=("$front" "$root" $(cat "/proc/$root/task/$root/children"))
+    kill -9 "${victims[@]}"
     sweep_after
     if until_nothing && [ "$swept_ms" -lt 30000 ]; then
         pass "a daemon that cannot join ends $swept_ms ms after who has started it"
